@@ -1,0 +1,3 @@
+from m4lib.cli import main
+
+raise SystemExit(main())
