@@ -1,0 +1,99 @@
+"""Run one notebook through papermill: progress by cell, a kernel over IPC, an output notebook even when a cell fails."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from m4lib.errors import M4Error
+
+
+class NotebookError(M4Error):
+    """A notebook stopped at a cell; the message holds the cell's error and the path of the output notebook."""
+
+
+class Progress:
+    """One line on a terminal, rewritten in place; on a pipe, one line when the notebook ends."""
+
+    def __init__(self, label: str, stream: TextIO | None = None) -> None:
+        self.label, self.stream, self.start = label, stream or sys.stderr, time.monotonic()
+        self.live = self.stream.isatty()
+
+    def elapsed(self) -> str:
+        minutes, seconds = divmod(int(time.monotonic() - self.start), 60)
+        return f"{minutes}:{seconds:02d}"
+
+    def cell(self, number: int, total: int) -> None:
+        if self.live:
+            self.stream.write(f"\r\x1b[K{self.label}  cell {number}/{total}  {self.elapsed()}")
+            self.stream.flush()
+
+    def end(self, text: str) -> None:
+        self.stream.write(("\r\x1b[K" if self.live else "") + f"{self.label}  {text}  {self.elapsed()}\n")
+        self.stream.flush()
+
+
+def run_notebook(
+    source: Path, target: Path, parameters: Mapping[str, Any], *, progress: Progress | None = None, cwd: Path | None = None
+) -> float:
+    """Execute `source` with `parameters` and leave the executed notebook at `target`. Returns seconds.
+
+    The output is written cell by cell beside the target and renamed at the end; when a cell fails, it is renamed too,
+    so that the error can be read where it happened, and NotebookError is raised.
+    """
+    import papermill
+    from papermill.engines import NBClientEngine, papermill_engines
+    from papermill.exceptions import PapermillExecutionError
+    from papermill.iorw import papermill_io
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+
+    class ProgressEngine(NBClientEngine):
+        """papermill's own engine; it only says which cell has begun."""
+
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
+            begin, total = nb_man.cell_start, len(nb_man.nb.cells)
+
+            def cell_start(cell: Any, cell_index: int | None = None, **more: Any) -> Any:
+                if progress is not None and cell_index is not None:
+                    progress.cell(cell_index + 1, total)
+                return begin(cell, cell_index, **more)
+
+            nb_man.cell_start = cell_start
+            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+    papermill_engines.register("m4-progress", ProgressEngine)
+    assert papermill_io is not None
+    target.parent.mkdir(parents=True, exist_ok=True)
+    beside = target.with_name(f".running-{os.getpid()}-{target.name}")
+    begun = time.monotonic()
+    environment = {key: os.environ.get(key) for key in ("PYTHONWARNINGS", "PYDEVD_DISABLE_FILE_VALIDATION")}
+    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the kernel prints a debugger notice
+    try:
+        papermill.execute_notebook(
+            str(source), str(beside), parameters=dict(parameters), engine_name="m4-progress", progress_bar=False,
+            log_output=False, cwd=str(cwd) if cwd else None, kernel_name="python3",
+        )
+    except PapermillExecutionError as error:
+        os.replace(beside, target)
+        raise NotebookError(
+            f"{source.name} stopped at cell {error.exec_count}: {error.ename}: {str(error.evalue).splitlines()[0] if error.evalue else ''} "
+            f"(the output notebook is {target})"
+        ) from error
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    finally:
+        for key, value in environment.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+    os.replace(beside, target)
+    return time.monotonic() - begun
