@@ -83,7 +83,7 @@ def raw_candidates(params: Params) -> tuple[list[Path], dict[str, Any]]:
 def stages(params: Params) -> list[Stage]:
     """The stages of a params file, in order, with everything that they depend on."""
     project, lib = params.project, params.project.root / "m4lib"
-    shared = tuple(lib / name for name in SHARED_CODE) + (lib / "pipeline" / "params.py",)
+    shared = (*(lib / name for name in SHARED_CODE), lib / "pipeline" / "params.py")
     executed = params.outputs / "notebooks"
     states = params.outputs / ".state"
     plan: list[Stage] = []

@@ -60,7 +60,7 @@ class Params:
 
 
 def load_params(path: str | os.PathLike[str], project: Project | None = None) -> Params:
-    """Read a params file; M4Error names the entry that is unknown or wrong."""
+    """Read a params file; M4Error names the entry that is unknown or wrong. M4_OUTPUTS overrides its outputs folder."""
     project = project or find_project()
     path = Path(path)
     if not path.is_absolute() and not path.is_file():
@@ -88,7 +88,7 @@ def load_params(path: str | os.PathLike[str], project: Project | None = None) ->
 
     return Params(
         path=path.resolve(), project=project, name=str(raw.get("name", path.stem)),
-        outputs=place(raw.get("outputs", "outputs")) or project.outputs, stages=stages, data=data,
+        outputs=place(os.environ.get("M4_OUTPUTS") or raw.get("outputs", "outputs")) or project.outputs, stages=stages, data=data,
         schemas=tuple(raw.get("schemas") or ("native",)), campaigns=tuple(raw.get("campaigns") or ()),
         docker=raw.get("docker") or {}, evidence=place(raw.get("evidence")), bootstrap=raw.get("bootstrap") or {},
         build=raw.get("build") or {},
