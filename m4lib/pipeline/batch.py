@@ -174,8 +174,6 @@ def run_pages(
     params: Params, pages: Sequence[Stage], labels: dict[str, str], *, force: bool, stream: TextIO
 ) -> list[StageResult]:
     """The table, figure and audit notebooks: independent of each other, so several at once in warm kernels."""
-    from m4lib.pipeline.warm import run_many
-
     folder = params.outputs / ".state"
     results: dict[str, StageResult] = {}
     marks: dict[str, str] = {}
@@ -193,6 +191,8 @@ def run_pages(
     if len(waiting) < len(pages):
         Progress(f"tables, figures and audit: {len(pages) - len(waiting)} of {len(pages)}", stream).end("unchanged, kept")
     if waiting:
+        from m4lib.pipeline.warm import run_many
+
         jobs = [(page.notebook, page.target, page.parameters) for page in waiting]
 
         def on_done(number: int, seconds: float, error: str | None) -> None:

@@ -47,9 +47,10 @@ def run_notebook(
     so that the error can be read where it happened, and NotebookError is raised.
     """
     import papermill
+    from jupyter_client.manager import AsyncKernelManager
     from papermill.engines import NBClientEngine, papermill_engines
     from papermill.exceptions import PapermillExecutionError
-    from papermill.iorw import papermill_io
+    from traitlets import Unicode
 
     logging.getLogger("papermill").setLevel(logging.ERROR)
 
@@ -68,8 +69,12 @@ def run_notebook(
             nb_man.cell_start = cell_start
             return super().execute_managed_notebook(nb_man, kernel_name, **options)
 
+    class LocalKernelManager(AsyncKernelManager):
+        """A kernel over Unix sockets: no port to race for, nothing that another user of the machine could read."""
+
+        transport = Unicode("ipc")
+
     papermill_engines.register("m4-progress", ProgressEngine)
-    assert papermill_io is not None
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".running-{os.getpid()}-{target.name}")
     begun = time.monotonic()
@@ -79,6 +84,7 @@ def run_notebook(
         papermill.execute_notebook(
             str(source), str(beside), parameters=dict(parameters), engine_name="m4-progress", progress_bar=False,
             log_output=False, cwd=str(cwd) if cwd else None, kernel_name="python3",
+            kernel_manager_class=LocalKernelManager,
         )
     except PapermillExecutionError as error:
         os.replace(beside, target)

@@ -129,10 +129,10 @@ def write_report(params: Params, results: Sequence[StageResult]) -> Path:
     jobs, hrefs = [], {}
     for path in executed:
         name = str(path.relative_to(outputs / "notebooks").with_suffix(""))
-        page = folder / "notebooks" / f"{name}.html"
-        hrefs[name] = os.path.relpath(page, folder)
-        if not page.is_file() or page.stat().st_mtime < path.stat().st_mtime:
-            jobs.append((str(path), str(page), os.path.relpath(folder / "index.html", page.parent)))
+        rendered = folder / "notebooks" / f"{name}.html"
+        hrefs[name] = os.path.relpath(rendered, folder)
+        if not rendered.is_file() or rendered.stat().st_mtime < path.stat().st_mtime:
+            jobs.append((str(path), str(rendered), os.path.relpath(folder / "index.html", rendered.parent)))
     _render(jobs)
 
     check, per_table = _check(outputs)
