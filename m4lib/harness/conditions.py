@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from m4lib.cards import Card
@@ -139,19 +140,27 @@ def rawsql_skill(card: Card) -> Skill:
     return Skill(card.name, {"name": card.name, "description": description}, {"SKILL.md": text})
 
 
+def holds(card: Card, relation: str) -> bool:
+    """Whether the task's database still has the computed table `relation` (name without schema)."""
+    if card.database != "mimic-iv" or card.drops_all_derived:
+        return False
+    return relation not in {name.rpartition(".")[2] for name in card.drop}
+
+
 def _skills(card: Card, condition: str, project: Project) -> list[Skill]:
+    has = partial(holds, card)
     if condition == "with-skill":
         if not card.skills:
             raise M4Error(f"{card.name} names no skill, so the condition with-skill would be no-skill.")
-        return [load_skill(project.skills, name) for name in card.skills]
+        return [load_skill(project.skills, name, holds=has) for name in card.skills]
     if condition == "with-skill-all":
-        return list(load_library(project.skills).values())
+        return list(load_library(project.skills, holds=has).values())
     if condition == "with-skill-decoy":
         if not card.decoy or card.decoy in card.skills:
             raise M4Error(f"{card.name} has no decoy of another family.")
         # a building block of the task's own skills would teach part of the answer, so a decoy goes without it
         own = {block for name in card.skills for block in load_skill(project.skills, name).blocks}
-        return [load_skill(project.skills, card.decoy, without=own)]
+        return [load_skill(project.skills, card.decoy, without=own, holds=has)]
     if condition == "with-skill-rawsql":
         return [rawsql_skill(card)]
     return []

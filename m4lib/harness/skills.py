@@ -1,16 +1,20 @@
 """The skills library: one folder a skill, shared building blocks beside them, read and checked before any run.
 
 `skills/<name>/SKILL.md` starts with frontmatter (name, description, version, tier, category, review). Text that several
-skills need stands once in `skills/_shared/<block>.md`; a skill refers to it by an ordinary relative link,
-`[Vital signs](../_shared/vital-signs.md)`. A run gets the skill's folder alone, so every linked block, and every block
-that such a block links to, is put into the skill's own folder and the link is shortened to the file's name.
+skills need stands once in `skills/_shared/<block>.md`. A skill refers to it, or to a further file of its own folder, by
+an ordinary relative link, `[Vital signs](../_shared/vital-signs.md)`, which a reviewer can follow in the repository.
+A run gets the skill's folder alone, so every linked file, and every file that such a file links to, is put into that
+folder and the link is shortened to the file's name.
+
+A line that begins `- Ready-made:` names computed tables, in backticks, that save the work of a block. It is left out of
+a run whose database lacks one of them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,26 +26,23 @@ from m4lib.errors import M4Error
 SHARED = "_shared"
 REQUIRED = ("name", "description", "version", "tier", "category", "review")
 NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-# a block is linked as ../_shared/x.md from a skill and as x.md from another block
-LINK = re.compile(r"\[([^\]]+)\]\((?:\.\./_shared/)?([a-z0-9-]+\.md)\)")
+LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./_shared/)?[a-z0-9-]+\.md)\)")
+READY_MADE = re.compile(r"^- Ready-made: .*\n", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Skill:
-    """One skill as a run receives it. `files` maps file name -> text; SKILL.md is always one of them."""
+    """One skill as a run receives it. `files` maps file name -> text; SKILL.md is always one of them.
+    `blocks` are the names of those files that come from the shared blocks."""
 
     name: str
     meta: Mapping[str, Any]
     files: Mapping[str, str]
+    blocks: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         return self.files["SKILL.md"]
-
-    @property
-    def blocks(self) -> tuple[str, ...]:
-        """Names of the shared blocks in it."""
-        return tuple(sorted(name for name in self.files if name != "SKILL.md"))
 
 
 def frontmatter(text: str, where: str = "the skill") -> dict[str, Any]:
@@ -65,43 +66,61 @@ def frontmatter(text: str, where: str = "the skill") -> dict[str, Any]:
     return meta
 
 
-def load_skill(skills: str | os.PathLike[str], name: str, *, without: Collection[str] = ()) -> Skill:
-    """Read the skill `name` with all blocks it links to; blocks named in `without` are left out, their links unlinked.
+def load_skill(
+    skills: str | os.PathLike[str],
+    name: str,
+    *,
+    without: Collection[str] = (),
+    holds: Callable[[str], bool] = lambda relation: True,
+) -> Skill:
+    """Read the skill `name` with every file it links to.
 
-    Raises M4Error when the skill or a linked block is missing or empty, or its frontmatter is incomplete.
+    Shared blocks named in `without` are left out and their links become plain text. `holds(relation)` says whether the
+    reader's database has a computed table; ready-made lines about others are left out.
+    Raises M4Error when the skill or a linked file is missing or empty, or its frontmatter is incomplete.
     """
-    root = Path(skills)
-    folder = root / name
-    text = _read(folder / "SKILL.md", f"the skill {name!r}")
-    meta = frontmatter(text, f"skills/{name}/SKILL.md")
+    root = Path(skills).resolve()
+    start = root / name / "SKILL.md"
+    meta = frontmatter(_read(start, f"the skill {name!r}"), f"skills/{name}/SKILL.md")
     missing = [key for key in REQUIRED if not meta.get(key)]
     if missing:
         raise M4Error(f"The frontmatter of skills/{name}/SKILL.md lacks {', '.join(missing)}.")
     if meta["name"] != name:
         raise M4Error(f"skills/{name}/SKILL.md calls itself {meta['name']!r}; name and folder must agree.")
 
-    files: dict[str, str] = {}
-    waiting = {"SKILL.md": text}
+    def unwanted(path: Path) -> bool:
+        return path.parent.name == SHARED and path.name in without
+
+    found: dict[Path, str] = {}
+    waiting = [start]
     while waiting:
-        file, content = waiting.popitem()
-        for _, block in LINK.findall(content):
-            if block not in files and block != file and block not in without and block not in waiting:
-                waiting[block] = _read(root / SHARED / block, f"the shared block {block!r} of the skill {name!r}")
-        files[file] = LINK.sub(lambda found: _link(found, without), content)
-    return Skill(name, meta, files)
+        path = waiting.pop()
+        if path in found:
+            continue
+        text = _read(path, f"{path.name!r}, which the skill {name!r} links to,")
+        linked = {link: (path.parent / link).resolve() for _, link in LINK.findall(text)}
+        waiting += [target for target in linked.values() if not unwanted(target)]
+        text = LINK.sub(lambda m, to=linked: m[1] if unwanted(to[m[2]]) else f"[{m[1]}]({to[m[2]].name})", text)  # type: ignore[misc]
+        found[path] = READY_MADE.sub(lambda m: m[0] if all(map(holds, ready_made(m[0]))) else "", text)
+    files = {path.name: text for path, text in found.items()}
+    if len(files) < len(found):
+        raise M4Error(f"The skill {name!r} links to two different files of one name.")
+    return Skill(name, meta, files, tuple(sorted(path.name for path in found if path.parent.name == SHARED)))
 
 
-def load_library(skills: str | os.PathLike[str]) -> dict[str, Skill]:
+def ready_made(text: str) -> list[str]:
+    """The computed tables that the ready-made lines of `text` name."""
+    return [name for line in READY_MADE.findall(text) for name in re.findall(r"`(\w+)`", line)]
+
+
+def load_library(
+    skills: str | os.PathLike[str], *, holds: Callable[[str], bool] = lambda relation: True
+) -> dict[str, Skill]:
     """Every skill below `skills` by name, alphabetical. Raises M4Error when there are none or one is faulty."""
     names = sorted(path.parent.name for path in Path(skills).glob("*/SKILL.md"))
     if not names:
         raise M4Error(f"No skills below {skills}.")
-    return {name: load_skill(skills, name) for name in names}
-
-
-def _link(found: re.Match[str], without: Collection[str]) -> str:
-    label, block = found.groups()
-    return label if block in without else f"[{label}]({block})"
+    return {name: load_skill(skills, name, holds=holds) for name in names}
 
 
 def _read(path: Path, what: str) -> str:
