@@ -1,0 +1,18 @@
+"""The agents by name."""
+
+from __future__ import annotations
+
+from m4lib.errors import M4Error
+from m4lib.harness.agents.base import Agent, Launch, Task
+from m4lib.harness.agents.local import NOP, ORACLE, SCRIPTED
+
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ORACLE, NOP, SCRIPTED)}
+
+__all__ = ["AGENTS", "Agent", "Launch", "Task", "get_agent"]
+
+
+def get_agent(name: str) -> Agent:
+    """The agent called `name`; M4Error names those that exist."""
+    if name not in AGENTS:
+        raise M4Error(f"There is no agent called {name!r}; there are: {', '.join(sorted(AGENTS))}.")
+    return AGENTS[name]

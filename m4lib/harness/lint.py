@@ -1,0 +1,191 @@
+"""What must not be in a run: secrets, host paths, other runs, markers, forbidden tools, forbidden egress, copied answers.
+
+Works on every agent's trace, call by call, and on every file that was kept, whatever its suffix.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from m4lib.harness.traces import ToolCall, Trace
+
+SENSITIVE = (
+    "/private-benchmark", "/benchmark/ground_truth", "/benchmark/tasks", "/benchmark/agent_db", "/benchmark/results",
+    "/benchmark/lib/dictionary.json", "/tmp/clinskillsbench/_db_cache", "/host-auth", "/claude-auth", "ground_truth/",
+    "ground_truth.csv", "ground_truth.sql", "dictionary.json",
+)
+SECRETS = {
+    "anthropic key": re.compile(r"sk-ant-[A-Za-z0-9_-]{16,}"),
+    "openai key": re.compile(r"\bsk-(?!ant-)[A-Za-z0-9_-]{20,}"),
+    "google key": re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
+    "github token": re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    "slack token": re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
+    "private key": re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
+    "token in JSON": re.compile(r'\\?"(?:access_token|refresh_token|id_token|api_?key)\\?"\s*:\s*\\?"[^"\\]{12,}', re.IGNORECASE),
+}
+RUN_ID = re.compile(r"[A-Za-z0-9.-]+(?:_[A-Za-z0-9.-]+){3,6}_t\d+_\d{8}_\d{6}")
+
+NETWORK_COMMANDS = {"curl", "wget", "nc", "ncat", "netcat", "ssh", "scp", "sftp", "rsync", "telnet", "ftp", "aria2c", "lynx"}
+PYTHON_NETWORK = re.compile(
+    r"^[^#\n]*(?:\burllib\.request\b|\burlopen\(|\brequests\.(?:get|post|Session)\b|\bhttpx\.|\bhttp\.client\b|\bsocket\.create_connection\b|\baiohttp\.)",
+    re.MULTILINE,
+)
+WEB_TOOLS = re.compile(r"^(?:web_?search|web_?fetch|google_web_search|fetch|browser.*)$", re.IGNORECASE)
+
+# Telemetry and update checks of the command lines: refused by the proxy, and no fault of the agent.
+BENIGN_DENIED = (
+    "statsig.anthropic.com", "sentry.io", "http-intake.logs.us5.datadoghq.com", "api.github.com", "ab.chatgpt.com",
+    "chatgpt.com", "play.googleapis.com", "mcp-proxy.anthropic.com", "downloads.claude.ai", "storage.googleapis.com",
+)
+
+
+def contamination(
+    texts: Mapping[str, bytes | Path], *, host_paths: Iterable[str], markers: Iterable[str], secrets: Iterable[str],
+    run_id: str, other_runs: Iterable[str], databases: Sequence[str] = (), given: str = "",
+) -> dict[str, Any]:
+    """`contamination_lint` of a record. `texts`: artefact name -> its bytes or where they are.
+
+    `given` is the input the agent received: what stands in it cannot be a leak. Violations never quote what was found.
+    """
+    sensitive = [text for text in SENSITIVE if text not in given]
+    own_paths = [path for path in host_paths if len(path) > 5 and path not in given]
+    others = set(other_runs) - {run_id}
+    violations: list[str] = [f"{name}: a database beside the given one" for name in databases]
+    for name, source in texts.items():
+        for text in _texts(source):
+            violations += [f"{name}: sensitive text {found!r}" for found in sensitive if found in text]
+            violations += [f"{name}: a path of the host" for path in own_paths if path in text][:1]
+            violations += [f"{name}: a marker planted outside the run" for marker in markers if marker in text][:1]
+            violations += [f"{name}: the provider's credential" for secret in secrets if len(secret) >= 8 and secret in text][:1]
+            violations += [f"{name}: {kind}" for kind, pattern in SECRETS.items() if pattern.search(text)]
+            if any(found in others for found in RUN_ID.findall(text)):
+                violations.append(f"{name}: the id of another run")
+    violations = list(dict.fromkeys(violations))
+    return {"passed": not violations, "violations": violations, "patterns": [*SENSITIVE, *SECRETS]}
+
+
+def _texts(source: bytes | Path) -> Iterable[str]:
+    """The artefact in overlapping pieces, so that a large one does not have to fit into memory."""
+    if isinstance(source, bytes):
+        yield source.decode("utf-8", "replace")
+        return
+    size, overlap = 8 << 20, 4096
+    with open(source, "rb") as handle:
+        last = b""
+        while block := handle.read(size):
+            yield (last + block).decode("utf-8", "replace")
+            last = block[-overlap:]
+
+
+def redact(text: str, secrets: Iterable[str] = ()) -> str:
+    """`text` without anything that looks like a credential."""
+    for secret in secrets:
+        if len(secret) >= 8:
+            text = text.replace(secret, "[redacted]")
+    for pattern in SECRETS.values():
+        text = pattern.sub("[redacted]", text)
+    return text
+
+
+def external_tools(trace: Trace) -> list[dict[str, Any]]:
+    """Web tools and network commands in the agent's calls, nested ones too: kind, tool, whether it had success."""
+    found = []
+    for call in trace.calls:
+        if WEB_TOOLS.match(call.tool):
+            found.append({"kind": "web_search", "tool": call.tool, "succeeded": call.ok})
+        elif _network_command(call):
+            found.append({"kind": "external_network_command", "tool": call.tool, "succeeded": call.ok})
+    return found
+
+
+def _network_command(call: ToolCall) -> bool:
+    """A command that would use the network. Words in comments, here-documents and SQL do not count, code does."""
+    text = call.command or (call.text if call.tool.lower() in ("write", "edit", "write_file", "replace") else "")
+    if not text:
+        return False
+    if PYTHON_NETWORK.search(text.replace("\\n", "\n")):
+        return True
+    return bool(call.command) and any(word in NETWORK_COMMANDS for word in _commands(call.command))
+
+
+def _commands(text: str, depth: int = 0) -> Iterable[str]:
+    """Names of the programs that a shell line starts, also inside `bash -lc '...'`; here-documents are cut out."""
+    text = re.sub(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?^\s*\2\s*$", " ", text, flags=re.DOTALL | re.MULTILINE)
+    lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
+    lexer.whitespace = " \t\r"
+    lexer.whitespace_split = True
+    lexer.commenters = ""  # shlex would swallow the end of the line with the comment
+    try:
+        words = list(lexer)
+    except ValueError:  # unbalanced quotes
+        words = text.split()
+    start, comment = True, False
+    for place, word in enumerate(words):
+        comment = (comment or word.startswith("#")) and "\n" not in word
+        if comment:
+            continue
+        if set(word) <= set("();<>|&\n"):
+            start = not set(word) <= set("<>")
+            continue
+        if start and not re.match(r"^\w+=", word):
+            name = word.rsplit("/", 1)[-1]
+            if name in ("sudo", "env", "exec", "time", "nohup", "timeout", "xargs", "command", "then", "do", "else"):
+                continue
+            yield name
+            if name in ("bash", "sh", "dash") and depth < 3:
+                following = words[place + 1 : place + 4]
+                for flag, script in itertools.pairwise(following):
+                    if re.fullmatch(r"-\w*c", flag):
+                        yield from _commands(script, depth + 1)
+            start = False
+
+
+def egress(records: Iterable[Mapping[str, Any]], allowed: Iterable[str]) -> dict[str, Any]:
+    """`violations` are attempts at anything but `allowed` (host:port); telemetry that was refused is only counted."""
+    permitted = set(allowed)
+    violations, benign, count = [], 0, 0
+    for record in records:
+        if record.get("by") == "gateway":
+            continue
+        count += 1
+        place = f"{record.get('host')}:{record.get('port')}"
+        if record.get("allowed") is True and place in permitted:
+            continue
+        host = str(record.get("host", "")).lower()
+        if record.get("allowed") is not True and any(host == name or host.endswith("." + name) for name in BENIGN_DENIED):
+            benign += 1
+            continue
+        violations.append(place)
+    return {"passed": not violations, "violations": list(dict.fromkeys(violations)), "attempts": count, "benign_denied": benign}
+
+
+def answer_copy(output: Path | None, reference: Path | None) -> dict[str, Any]:
+    """Whether the output is the reference's own file. Equal content is no copy: a right answer has it, too.
+
+    Fails closed: with an output and no reference to compare it with, the check has not passed.
+    """
+    if output is None:
+        return {"passed": True, "checked": False, "reason": "no output"}
+    if reference is None or not reference.is_file():
+        return {"passed": False, "checked": False, "reason": "no reference to compare with"}
+    same = _digest(output) == _digest(reference)
+    return {"passed": not same, "checked": True, "reason": "the output is the reference file itself" if same else ""}
+
+
+def _digest(path: Path) -> str:
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def memory(trace: Trace, home: str) -> dict[str, Any]:
+    """Claude only: every memory path of the trace must lie inside the run's own HOME or working folder."""
+    inside = (home.rstrip("/") + "/", "/work/")
+    outside = [path for path in trace.memory_paths if not path.startswith(inside) or ".." in path.split("/")]
+    reason = "all inside the run" if trace.memory_paths and not outside else ("outside the run" if outside else "no memory paths in the trace")
+    return {"validated": not outside, "paths": list(trace.memory_paths), "violations": outside, "reason": reason}
