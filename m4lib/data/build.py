@@ -87,8 +87,14 @@ def build(
                 con.close()
             # a log left by another program belongs to the old file and would be replayed into the new one
             Path(f"{target}.wal").unlink(missing_ok=True)
+    except duckdb.InterruptException as error:
+        raise KeyboardInterrupt from error
     except duckdb.Error as error:
         raise disk_error(str(error), str(target)) or M4Error(f"{target} could not be built: {short(str(error), 300)}") from error
+    except RuntimeError as error:
+        if "interrupt" in str(error).lower():  # how DuckDB passes on Ctrl-C
+            raise KeyboardInterrupt from error
+        raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise disk_error("No space left", str(target)) or error from error

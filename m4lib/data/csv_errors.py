@@ -33,8 +33,9 @@ def csv_error(label: str, message: str) -> M4Error:
         )
     counts = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", message)
     if counts:
+        found = f"{counts[2]} fields" if int(counts[2]) < int(counts[1]) else "more fields"  # DuckDB stops counting
         return M4Error(
-            f"{where} has {counts[2]} fields where the header has {counts[1]} columns. "
+            f"{where} has {found} where the header has {counts[1]} columns. "
             "Correct that line, or quote the fields that contain a comma."
         )
     if "unterminated quote" in message:

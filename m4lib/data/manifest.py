@@ -90,7 +90,9 @@ def unchanged_tables(old: dict[str, Any] | None, spec: Source, layout: Layout, i
     for table, path in layout.files.items():
         record = old["tables"].get(table.full_name)
         stat = path.stat()
-        if not record or record["bytes"] != stat.st_size or (record["ignored"] and not ignore_extra):
+        if not record or (record["file"], record["bytes"]) != (str(path.relative_to(layout.root)), stat.st_size):
+            continue
+        if record["ignored"] and not ignore_extra:
             continue
         if record["mtime_ns"] == stat.st_mtime_ns or record["sha256"] == sha256_file(path):
             same.add(table)

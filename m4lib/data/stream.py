@@ -41,6 +41,7 @@ class RawFile:
         self.error: M4Error | None = None
         self.position = 0
         self.closed = False
+        self.cancelled = False
         self.inflate = zlib.decompressobj(31)
         self.pending = b""  # compressed bytes not yet inflated
         self.finished = False
@@ -112,6 +113,8 @@ class RawFile:
         return b""
 
     def read(self, size: int = -1) -> bytes:
+        if self.cancelled:
+            raise OSError("reading was cancelled")
         if size < 0:
             size = 1 << 62
         parts = [self.head[:size]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -40,17 +41,17 @@ def check_header(table: Table, label: str, header: list[str], ignore_extra: bool
     """(optional columns that are absent, unknown columns). Raises M4Error where the header does not fit the table."""
     if not header:
         raise M4Error(f"{label} is empty, without even a header: copy or download the file again.")
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice:
-        raise M4Error(f"{label}, line 1: column {twice[0]} stands there twice. Remove one of them.")
     known = {column.name: column for column in table.columns}
     missing = [column.name for column in table.columns if not column.optional and column.name not in header]
     extra = [name for name in header if name not in known]
-    if len(missing) == len(header) or (missing and len(missing) >= len(known) / 2):
+    if len(missing) > len(known) / 2:
         raise M4Error(
             f"{label}, line 1: this is not the header of table {table.name} (expected {table.columns[0].name}, "
             f"{table.columns[1].name if len(known) > 1 else '...'}, ...). Check that the file has its header line and the right name."
         )
+    twice = sorted({name for name in header if header.count(name) > 1})
+    if twice:
+        raise M4Error(f"{label}, line 1: column {twice[0]} stands there twice. Remove one of them.")
     if missing:
         names = ", ".join(missing)
         raise M4Error(
@@ -80,6 +81,37 @@ def select_sql(table: Table, header: list[str], path: str) -> str:
     )
 
 
+def execute(con: duckdb.DuckDBPyConnection, sql: str, raw: RawFile) -> tuple[Any, ...]:
+    """Run a statement that reads `raw` and return its first row.
+
+    It runs in a thread of its own: a signal would otherwise surface inside a read that DuckDB makes, as a damaged
+    file, or leave one of DuckDB's threads reading while the interpreter ends.
+    """
+    outcome: list[Any] = []
+    done = threading.Event()  # an interrupted join() may take a running thread for a finished one
+
+    def work() -> None:
+        try:
+            outcome.append(con.execute(sql).fetchone())
+        except BaseException as error:
+            outcome.append(error)
+        finally:
+            done.set()
+
+    worker = threading.Thread(target=work, name="ingest")
+    worker.start()
+    try:
+        done.wait()
+    except BaseException:
+        raw.cancelled = True
+        con.interrupt()
+        done.wait()
+        raise
+    if isinstance(outcome[0], BaseException):
+        raise outcome[0]
+    return tuple(outcome[0] or (0,))
+
+
 def ingest_table(
     con: duckdb.DuckDBPyConnection,
     files: RawFileSystem,
@@ -107,7 +139,7 @@ def ingest_table(
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(table.schema)}")
         name = f"{quote(table.schema)}.{quote(table.name)}"
         query = select_sql(table, header, f"{PROTOCOL}://{table.full_name}")
-        done = con.execute(f"CREATE OR REPLACE TABLE {name} AS {query}").fetchone()
+        rows = int(execute(con, f"CREATE OR REPLACE TABLE {name} AS {query}", raw)[0])
         raw.drain()
     except duckdb.Error as error:
         if raw.error:
@@ -122,7 +154,7 @@ def ingest_table(
         bytes=stat.st_size,
         mtime_ns=stat.st_mtime_ns,
         sha256=raw.sha256,
-        rows=int(done[0]) if done else 0,
+        rows=rows,
         columns={column.name: column.type for column in table.columns},
         filled=filled,
         ignored=ignored,
