@@ -76,5 +76,6 @@ SELECT
 FROM past
 LEFT JOIN mimiciv_derived.weight_durations AS wd
     ON past.stay_id = wd.stay_id
+    -- the end of an interval belongs to the next weight
     AND past.charttime >= wd.starttime
-    AND past.charttime < wd.endtime  -- the end belongs to the next weight
+    AND past.charttime < wd.endtime

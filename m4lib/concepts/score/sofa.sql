@@ -216,4 +216,5 @@ SELECT
     + cns_24hours
     + renal_24hours AS sofa_24hours
 FROM worst_of_day
-WHERE hr >= 0  -- the day before admission only feeds the maxima
+-- the day before admission only feeds the maxima
+WHERE hr >= 0
