@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -38,6 +39,7 @@ class Concept:
     digest: str
 
 
+@cache
 def dependencies(sql: str, where: str = "The SQL") -> Dependencies:
     """The relations that a single SELECT (optional WITH) reads; names of its own CTEs do not count.
 
@@ -70,6 +72,7 @@ def dependencies(sql: str, where: str = "The SQL") -> Dependencies:
     return Dependencies(frozenset(concepts), frozenset(base))
 
 
+@cache
 def digest(sql: str) -> str:
     """Hex SHA-256 of the SQL's tokens, so that comments and white space do not cause a rebuild."""
     tokens = sqlglot.tokenize(sql, read="duckdb")
