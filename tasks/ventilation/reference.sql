@@ -67,7 +67,7 @@ numbered AS (
             WHEN previous_status <> ventilation_status THEN 1
             WHEN charttime >= previous_same_time + INTERVAL 14 HOUR THEN 1
             ELSE 0
-        END) OVER (PARTITION BY stay_id ORDER BY charttime ROWS UNBOUNDED PRECEDING) AS episode
+        END) OVER (PARTITION BY stay_id ORDER BY charttime ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS episode
     FROM neighbour
 ),
 

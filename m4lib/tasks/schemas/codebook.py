@@ -140,7 +140,7 @@ def mimic_catalogue() -> dict[str, tuple[str, ...]]:
         for table in schema.source("mimic-iv").tables
     }
     for path in sorted(Path(m4lib.concepts.__file__).parent.glob("*/*.sql")):
-        tree = sqlglot.parse_one(path.read_text(encoding="utf-8"), read="duckdb")
+        tree: exp.Expression = sqlglot.parse_one(path.read_text(encoding="utf-8"), read="duckdb")  # type: ignore[assignment]
         found[f"{DERIVED}.{path.stem}"] = tuple(output_columns(tree))
     return dict(sorted(found.items()))
 
