@@ -15,6 +15,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--condition", required=True, choices=CONDITIONS)
     parser.add_argument("--schema", default="native", choices=SCHEMAS)
     parser.add_argument("--agent", default="claude", choices=sorted(SKILL_DIRS))
+    parser.add_argument("--map-skills", action="store_true", help="on a transformed schema, skills with its table names")
     parser.add_argument("--names-only", action="store_true", help="list the files with their sizes, print no text")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
 
@@ -22,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     project = find_project()
     card = get_card(project.tasks, args.task)
-    shown = materialize(card, args.condition, args.schema, args.agent, project)
+    shown = materialize(card, args.condition, args.schema, args.agent, project, map_skills=args.map_skills)
     print(as_json(shown) if args.json else as_text(shown, names_only=args.names_only))
     return 0
 

@@ -10,7 +10,7 @@
 | operational-spec | none | notes + instruction + specification |
 
 On a transformed schema the instruction is rewritten and a dictionary of the database's names is appended; skills stay
-as they are. Whatever is missing or empty is an M4Error here, before anything starts.
+as they are unless `map_skills` is asked for. Whatever is missing or empty is an M4Error here, before anything starts.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from m4lib.errors import M4Error
 from m4lib.files import sha256_text
 from m4lib.harness.skills import Skill, load_library, load_skill
 from m4lib.project import Project, find_project
+from m4lib.tasks import schemas
 
 CONDITIONS = ("no-skill", "with-skill", "with-skill-all", "with-skill-decoy", "with-skill-rawsql", "operational-spec")
 SCHEMAS = ("native", "obfuscated", "restructured")
@@ -90,10 +91,12 @@ class Condition:
 
 
 def materialize(
-    card: Card, condition: str, schema: str = "native", agent: str = "claude", project: Project | None = None
+    card: Card, condition: str, schema: str = "native", agent: str = "claude", project: Project | None = None,
+    *, map_skills: bool = False,
 ) -> Condition:
     """All that a run of `card` under `condition` receives; pure, nothing is written.
 
+    map_skills: on a transformed schema, give skills with that schema's table names instead of their native text.
     Raises M4Error for an unknown name, a missing or empty artefact, a condition that the task does not have, and a
     transformed schema of an eICU task.
     """
@@ -105,10 +108,13 @@ def materialize(
     project = project or find_project()
     skills = _skills(card, condition, project)
     folder = SKILL_DIRS[agent]
+    files = {f"{folder}/{skill.name}/{file}": text for skill in skills for file, text in sorted(skill.files.items())}
+    if map_skills and schema != "native":
+        files = {path: schemas.map_skill(text, schema) for path, text in files.items()}
     return Condition(
         task=card.name, condition=condition, schema=schema, agent=agent,
         prompt=_prompt(card, condition, schema),
-        files={f"{folder}/{skill.name}/{file}": text for skill in skills for file, text in sorted(skill.files.items())},
+        files=files,
         skills=tuple(skill.name for skill in skills),
         skill_dir=folder,
     )
@@ -175,10 +181,8 @@ def _prompt(card: Card, condition: str, schema: str) -> str:
         body += "\n" + SPEC_HEADING + "\n" + _read(card.spec_path, f"the operational specification of {card.name}")
     parts = [ISOLATION_NOTE, CONVENTION_NOTE, body]
     if schema != "native":
-        from m4lib.tasks import schemas
-
         parts[2] = schemas.transform_instruction(body, schema)
-        parts.append(schemas.dictionary_section(schema))
+        parts.append(schemas.dictionary_section(schema, derived=not card.drops_all_derived))
     return "\n".join(part.strip() + "\n" for part in parts)
 
 

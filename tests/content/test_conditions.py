@@ -149,6 +149,15 @@ def test_transformed_prompt(project: Project, cards: dict[str, Card], task: str,
     assert made.prompt.startswith(NOTES[0]) and len(made.prompt) > len(native.prompt) + 1000
     instruction = made.prompt.index("`./output.csv`")
     assert "ds_2" in made.prompt[instruction:] and "chartevents" not in made.prompt
+    assert ("`ds_1`" in made.prompt) == (card.mode == "standard")  # raw databases hold no computed tables
+
+
+def test_skills_in_the_names_of_a_schema(project: Project, cards: dict[str, Card]) -> None:
+    card = cards["mimic-sofa-24h"]
+    plain, mapped = (materialize(card, "with-skill", "obfuscated", project=project, map_skills=on) for on in (False, True))
+    assert plain.files.keys() == mapped.files.keys() and plain.prompt == mapped.prompt
+    text = "".join(mapped.files.values())
+    assert "chartevents" in "".join(plain.files.values()) and "chartevents" not in text and "`ART.`" in text
 
 
 def test_one_hash_for_one_input(project: Project, cards: dict[str, Card]) -> None:
