@@ -118,10 +118,10 @@ def base_image(engine: Engine) -> str:
 
 
 def toolbox(engine: Engine) -> Image:
-    """python3, duckdb, pandas, the runner: what every agent works with."""
+    """python3, duckdb, pandas: what every agent works with."""
     base = base_image(engine)
     requirements = CONTEXT / "requirements.txt"
-    files = {"Dockerfile": CONTEXT / "Dockerfile", "requirements.txt": requirements, "runner/entry.py": CONTEXT / "runner" / "entry.py"}
+    files = {"Dockerfile": CONTEXT / "Dockerfile", "requirements.txt": requirements}
     python = ((engine.image(base) or {}).get("Config", {}).get("Labels") or {}).get("m4bench.python")
 
     def fill(context: Path) -> None:
@@ -135,20 +135,24 @@ def toolbox(engine: Engine) -> Image:
 
 
 def agent_image(engine: Engine, cli: str | None) -> Image:
-    """The toolbox, with the pinned command line `cli` (codex, claude, gemini, pi) on top unless it is None."""
-    box = toolbox(engine)
-    if cli is None:
-        return box
-    pinned = CLIS[cli]
-    files = {"Dockerfile": CONTEXT / "Dockerfile.cli"}
+    """The toolbox, the pinned command line `cli` (codex, claude, gemini, pi; None: none), and the runner on top."""
+    under = toolbox(engine)
+    if cli is not None:
+        pinned = CLIS[cli]
 
-    def fill(context: Path) -> None:
-        (context / "cli").mkdir()
-        pinned.arrange(_stage(cli), context / "cli")
+        def fill(context: Path) -> None:
+            (context / "cli").mkdir()
+            pinned.arrange(_stage(cli), context / "cli")
 
+        files = {"Dockerfile": CONTEXT / "Dockerfile.cli"}
+        under = _build(
+            engine, f"cli-{cli}", files, under.tag, {"TOOLBOX": under.tag}, fill, network="none", salt="".join(pinned.packages),
+            base_id=under.base_id, cli=pinned.version,
+        )
+    files = {"Dockerfile": CONTEXT / "Dockerfile.runner", "runner/entry.py": CONTEXT / "runner" / "entry.py"}
     return _build(
-        engine, cli, files, box.tag, {"TOOLBOX": box.tag}, fill, network="none", salt="".join(pinned.packages),
-        base_id=box.base_id, cli=pinned.version,
+        engine, f"agent-{cli or 'plain'}", files, under.tag, {"UNDER": under.tag}, lambda context: None, network="none",
+        base_id=under.base_id, cli=under.cli,
     )
 
 

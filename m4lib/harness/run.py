@@ -292,7 +292,7 @@ class _Run:
             if self.agent.provider:
                 from m4lib.harness.network import ModelNetwork
 
-                network = ModelNetwork.open(self.engine, self.labels, self.agent, self.settings.model_access, self.spec, self.condition, self.project)
+                network = ModelNetwork.open(self.engine, self.labels, self.agent, self.settings.model_access, self._conversation)
             task = Task(
                 self.spec.card, self.spec.condition, self.spec.schema, self.condition.prompt, self.spec.model, self.effort,
                 self.condition.files, self.script, network.login if network else {},
@@ -329,6 +329,11 @@ class _Run:
             _quietly(container.remove if container else None)
             _quietly(network.close if network else None)
 
+    def _conversation(self) -> dict[str, Any]:
+        from m4lib.harness.replay import conversation
+
+        return conversation(self.spec.card, self.condition, trial=self.spec.trial)
+
     @staticmethod
     def _environment(own: Mapping[str, str], network: bool) -> dict[str, str]:
         from m4lib.harness.agents.base import PROXY
@@ -358,7 +363,7 @@ class _Run:
         secrets = list(traffic.secrets) if traffic else []
 
         egress = lint.egress(egress_records, traffic.allowed if traffic else ())
-        tools = lint.external_tools(trace)
+        tools = [*lint.external_tools(trace), *(traffic.hosted_tools if traffic else [])]
         memory = lint.memory(trace, isolation.HOME) if self.agent.name == "claude" else None
         texts: dict[str, bytes | Path] = {"trace.jsonl": partial / "trace.jsonl"}
         texts |= {f"files/{name}": partial / "files" / name for name in found.kept}

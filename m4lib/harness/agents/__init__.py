@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from m4lib.errors import M4Error
 from m4lib.harness.agents.base import Agent, Launch, Task
+from m4lib.harness.agents.claude import CLAUDE
+from m4lib.harness.agents.codex import CODEX
+from m4lib.harness.agents.gemini import GEMINI
 from m4lib.harness.agents.local import NOP, ORACLE, SCRIPTED
+from m4lib.harness.agents.pi import PI
 
-AGENTS: dict[str, Agent] = {agent.name: agent for agent in (ORACLE, NOP, SCRIPTED)}
+AGENTS: dict[str, Agent] = {agent.name: agent for agent in (CODEX, CLAUDE, GEMINI, PI, ORACLE, NOP, SCRIPTED)}
 
 __all__ = ["AGENTS", "Agent", "Launch", "Task", "get_agent"]
 
