@@ -226,6 +226,21 @@ def save_figure(figure: Figure, id: str, out_dir: str | os.PathLike[str]) -> lis
     return paths
 
 
+def save(figure: Figure, id: str, out_dir: str | os.PathLike[str] | None, data: Table | None = None) -> str:
+    """Write a figure into `out_dir`/figures, with its data as CSV there and among the tables; says what it wrote."""
+    from m4lib.analysis.render import to_csv
+    from m4lib.files import write_text
+
+    if out_dir is None:
+        return "Nothing written: out_dir is not set."
+    names = [path.name for path in save_figure(figure, id, Path(out_dir) / "figures")]
+    if data is not None:
+        for folder in ("figures", "tables"):
+            write_text(Path(out_dir) / folder / f"{id}.csv", to_csv(data))
+        names.append(f"{id}.csv")
+    return f"Wrote {', '.join(names)}."
+
+
 def png(figure: Figure, dpi: int = 150) -> bytes:
     """The figure as PNG bytes, for showing it in a notebook."""
     import io

@@ -38,8 +38,23 @@ class Progress:
         self.stream.flush()
 
 
+def connection_path() -> str:
+    """A connection file of a kernel's own; its Unix sockets lie beside it (the default would be the working directory)."""
+    import tempfile
+    import uuid
+
+    from jupyter_core.paths import jupyter_runtime_dir
+
+    folder = jupyter_runtime_dir()
+    if len(folder) > 50:  # a socket's path may have about a hundred characters
+        folder = tempfile.gettempdir()
+    Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
+    return str(Path(folder) / f"kernel-{uuid.uuid4()}.json")
+
+
 def run_notebook(
-    source: Path, target: Path, parameters: Mapping[str, Any], *, progress: Progress | None = None, cwd: Path | None = None
+    source: Path, target: Path, parameters: Mapping[str, Any], *, progress: Progress | None = None, cwd: Path | None = None,
+    kernel_manager_class: Any = None,
 ) -> float:
     """Execute `source` with `parameters` and leave the executed notebook at `target`. Returns seconds.
 
@@ -73,18 +88,21 @@ def run_notebook(
         """A kernel over Unix sockets: no port to race for, nothing that another user of the machine could read."""
 
         transport = Unicode("ipc")
+        connection_file = Unicode(connection_path())
 
     papermill_engines.register("m4-progress", ProgressEngine)
     target.parent.mkdir(parents=True, exist_ok=True)
     beside = target.with_name(f".running-{os.getpid()}-{target.name}")
     begun = time.monotonic()
-    environment = {key: os.environ.get(key) for key in ("PYTHONWARNINGS", "PYDEVD_DISABLE_FILE_VALIDATION")}
-    os.environ["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # else the kernel prints a debugger notice
+    # no debugger notice, and no progress bars inside a batch: the batch has its own
+    quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1", "TQDM_DISABLE": "1"}
+    environment = {key: os.environ.get(key) for key in quiet}
+    os.environ.update(quiet)
     try:
         papermill.execute_notebook(
             str(source), str(beside), parameters=dict(parameters), engine_name="m4-progress", progress_bar=False,
             log_output=False, cwd=str(cwd) if cwd else None, kernel_name="python3",
-            kernel_manager_class=LocalKernelManager,
+            kernel_manager_class=kernel_manager_class or LocalKernelManager,
         )
     except PapermillExecutionError as error:
         os.replace(beside, target)
