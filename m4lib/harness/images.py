@@ -99,6 +99,15 @@ def cache_dir() -> Path:
     return path
 
 
+def named(engine: Engine, reference: str) -> Image:
+    """An image chosen by name or digest, as all workers of a campaign over several machines must have it."""
+    attrs = engine.image(reference)
+    if attrs is None:
+        raise InfrastructureError(f"The image {reference} is not on this machine.")
+    labels = (attrs.get("Config") or {}).get("Labels") or {}
+    return Image(reference, attrs["Id"], (attrs.get("RepoDigests") or [""])[0], labels.get(f"{LABEL}.base", ""), labels.get(f"{LABEL}.cli", ""))
+
+
 def base_image(engine: Engine) -> str:
     """Tag of the base image; pulls the one from Docker Hub only when there is no local one."""
     named = os.environ.get("M4_BASE_IMAGE")
@@ -174,15 +183,17 @@ def _build(
     content = hashlib.sha256("\n".join([base_attrs["Id"], salt, *(f"{k} {sha256_file(v)}" for k, v in sorted(files.items()))]).encode())
     tag = f"m4bench/{name}:{content.hexdigest()[:12]}"
     attrs = engine.image(tag)
+    labels = {f"{LABEL}.image": name, f"{LABEL}.base": base_id or base_attrs["Id"], f"{LABEL}.cli": cli}
     if attrs is None:
         with _locked(f"image-{name}"):
-            attrs = engine.image(tag) or _make(engine, tag, files, arguments, fill, network)
+            attrs = engine.image(tag) or _make(engine, tag, files, arguments, fill, network, labels)
     digests = attrs.get("RepoDigests") or []
     return Image(tag, attrs["Id"], digests[0] if digests else "", base_id or base_attrs["Id"], cli)
 
 
 def _make(
-    engine: Engine, tag: str, files: Mapping[str, Path], arguments: Mapping[str, str], fill: Callable[[Path], None], network: str | None
+    engine: Engine, tag: str, files: Mapping[str, Path], arguments: Mapping[str, str], fill: Callable[[Path], None],
+    network: str | None, labels: Mapping[str, str],
 ) -> dict:
     import docker
 
@@ -198,7 +209,7 @@ def _make(
             try:
                 engine.client.images.build(
                     path=str(context), tag=tag, buildargs=dict(arguments), network_mode=network, rm=True, forcerm=True,
-                    labels={f"{LABEL}.image": "1"},
+                    labels=dict(labels),
                 )
             except docker.errors.BuildError as error:
                 log = "".join(str(line.get("stream", "")) for line in error.build_log)

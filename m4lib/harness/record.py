@@ -6,14 +6,14 @@ import functools
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from m4lib import __version__
-from m4lib.files import sha256_file, sha256_text
+from m4lib.files import read_json, sha256_file, sha256_text
 
 NOT_EVALUATED = {"passed": 0, "failed": 0, "errors": 1, "total": 1, "reward": 0.0, "pytest_output": "", "pytest_stderr": ""}
 
@@ -51,13 +51,25 @@ def file_hash(path: Path) -> str:
     return _file_hash(str(path), info.st_size, info.st_mtime_ns, info.st_ino)
 
 
-def database_facts(folder: Path, files: list[Path]) -> dict[str, Any]:
-    """`agent_db`: the view file's hash, and one hash over all files that the views read, by content."""
+def database_facts(folder: Path, files: Sequence[Path]) -> dict[str, Any]:
+    """`agent_db`: the view file's hash, and one hash over all files that the views read, by content.
+
+    The builder leaves hashes beside the folder; they are taken while the sizes agree, since the data may be large.
+    """
     database = folder / "database.duckdb"
-    parts = [f"{path.relative_to(folder)} {file_hash(path)}" for path in files]
+    try:
+        known = read_json(folder.with_name(f"{folder.name}.json"))["files"]
+    except (OSError, ValueError, KeyError, TypeError):
+        known = {}
+    parts = []
+    for path in files:
+        name = str(path.relative_to(folder))
+        entry = known.get(name)
+        same = entry is not None and path != database and entry.get("bytes") == path.stat().st_size
+        parts.append(f"{name} {entry['sha256'] if same else file_hash(path)}\n")
     return {
         "path": str(database), "sha256": file_hash(database), "size_bytes": sum(path.stat().st_size for path in files),
-        "content_sha256": sha256_text("\n".join(sorted(parts))), "files": len(files),
+        "content_sha256": sha256_text("".join(sorted(parts))), "files": len(files),
     }
 
 

@@ -7,6 +7,7 @@ evidence: records of replayed runs are never publishable.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,8 +16,10 @@ from sqlglot import exp
 
 from m4lib.cards import Card
 from m4lib.concepts import graph
+from m4lib.errors import M4Error
 from m4lib.harness.conditions import Condition
 
+FENCE = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
 USAGE = {"input": 1000, "cached": 400, "output": 50}
 
 LOOK = """python3 - <<'EOF'
@@ -31,14 +34,23 @@ def script(commands: Sequence[str], closing: str = "The table is written to ./ou
     return {"steps": [*({"run": command} for command in commands), {"say": closing}], "usage": {**USAGE, **usage}}
 
 
-def conversation(card: Card, condition: Condition, *, trial: int = 1) -> dict[str, Any]:
-    """The script for one run of `card` in the native schema: right with a helpful skill, slightly wrong without."""
+def sql_of_skill(files: Mapping[str, str]) -> str:
+    """The SQL block of the raw-SQL condition; M4Error when there is none."""
+    for path, text in sorted(files.items()):
+        found = FENCE.search(text) if path.endswith("SKILL.md") else None
+        if found:
+            return found.group(1)
+    raise M4Error("The raw-SQL condition holds no SQL block, so the oracle has nothing to execute.")
+
+
+def conversation(card: Card, condition: Condition, *, schema: str = "native", trial: int = 1) -> dict[str, Any]:
+    """The script for one run of `card`: right with a helpful skill, slightly wrong without."""
     commands = [LOOK]
     if condition.files:
         paths = " ".join(sorted(condition.files))
         commands = [f"find {condition.skill_dir} -name '*.md'", f"cat {paths}", LOOK]
     helpful = condition.condition in ("with-skill", "with-skill-all", "with-skill-rawsql", "operational-spec")
-    statements = reference_statements(card)
+    statements = reference_statements(card, schema)
     if not helpful:
         statements[-1] = flawed(card, statements[-1], trial)
     return script([*commands, sql_command(statements)])
@@ -54,10 +66,16 @@ def sql_command(statements: Sequence[str]) -> str:
     return f"cat > solve.py <<'EOF'\n{body}\nEOF\npython3 solve.py"
 
 
-def reference_statements(card: Card) -> list[str]:
+def reference_statements(card: Card, schema: str = "native") -> list[str]:
     """SQL that yields the reference in the card's own task database. Derived concepts that a raw task lacks are made first,
-    as temporary tables."""
+    as temporary tables; raw tasks in a transformed schema have no such SQL (M4Error)."""
     reference = card.reference_path.read_text(encoding="utf-8")
+    if schema != "native":
+        from m4lib.tasks.schemas.rewrite import rewrite
+
+        if card.drops_all_derived:
+            raise M4Error(f"There is no script for {card.name} in the {schema} schema; give the replay its own conversation.")
+        return [rewrite(reference, schema)]
     if not card.drops_all_derived:
         return [reference]
     concepts = graph.load()

@@ -9,8 +9,6 @@ from m4lib.errors import M4Error
 from m4lib.harness.agents.base import Agent, Launch, Task
 from m4lib.harness.isolation import HOME
 
-FENCE = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
-
 RUN_SQL = '''"""Run the SQL statements in the file beside this one; the last one's rows become ./output.csv."""
 import json
 import pathlib
@@ -25,15 +23,6 @@ for statement in statements[:-1]:
 con.execute("COPY (" + statements[-1].strip().rstrip(";") + "\\n) TO './output.csv' (FORMAT csv, HEADER)")
 print(con.execute("SELECT count(*) FROM read_csv('./output.csv', all_varchar=true)").fetchone()[0], "rows")
 '''
-
-
-def sql_of_skill(files: dict[str, str]) -> str:
-    """The SQL block in the raw-SQL condition's skill."""
-    for path, text in sorted(files.items()):
-        found = FENCE.search(text) if path.endswith("SKILL.md") else None
-        if found:
-            return found.group(1)
-    raise M4Error("The raw-SQL condition holds no SQL block, so the oracle has nothing to execute.")
 
 
 @dataclass(frozen=True)

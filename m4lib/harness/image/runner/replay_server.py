@@ -136,7 +136,7 @@ def openai(handler, request, path):
         "input_tokens": use["input"], "input_tokens_details": {"cached_tokens": use["cached"]}, "output_tokens": use["output"],
         "output_tokens_details": {"reasoning_tokens": 0}, "total_tokens": use["input"] + use["output"],
     }
-    whole = {"id": f"resp_{number}", "object": "response", "status": "completed", "model": request.get("model"), "output": [item], "usage": usage}
+    whole: dict = {"id": f"resp_{number}", "object": "response", "status": "completed", "model": request.get("model"), "output": [item], "usage": usage}
     if not request.get("stream"):
         handler.plain(200, whole)
         return kind
@@ -167,14 +167,14 @@ def anthropic(handler, request, path):
     else:
         block = {"type": "text", "text": what[0]}
         empty, delta, stop = {"type": "text", "text": ""}, {"type": "text_delta", "text": what[0]}, "end_turn"
-    message = {
+    message: dict = {
         "id": f"msg_{number}", "type": "message", "role": "assistant", "model": request.get("model"), "content": [block],
         "stop_reason": stop, "stop_sequence": None, "usage": usage,
     }
     if not request.get("stream"):
         handler.plain(200, message)
         return kind
-    events = [
+    events: list[dict] = [
         {"type": "message_start", "message": {**message, "content": [], "stop_reason": None, "usage": {**usage, "output_tokens": 1}}},
         {"type": "content_block_start", "index": 0, "content_block": empty},
         {"type": "content_block_delta", "index": 0, "delta": delta},
