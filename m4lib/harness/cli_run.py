@@ -1,0 +1,64 @@
+"""`python -m m4lib run`: plan, preflight, dispatch, evaluate and index the campaigns of a params file."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--params", required=True, help="a params file with one campaign or a list of `campaigns`")
+    parser.add_argument("--outputs", help="folder of inputs and results (default: the params' `outputs`, else outputs/)")
+    parser.add_argument("--only", action="append", default=[], metavar="CAMPAIGN", help="only this campaign; may be repeated")
+    parser.add_argument("--parallel", type=int, help="runs at once (default: the params' `docker: parallel`, else 2)")
+    parser.add_argument("--scheduler", help="a Dask scheduler, tcp://HOST:PORT, for runs on several machines")
+    parser.add_argument("--dry-run", action="store_true", help="print runs, cells, expected time and cost, and stop")
+    parser.add_argument("--preflight", action="store_true", help="run the checks, references scored against themselves, and stop")
+
+
+def run(args: argparse.Namespace) -> int:
+    import yaml
+
+    from m4lib.errors import M4Error
+    from m4lib.harness.campaign import load_campaigns
+    from m4lib.harness.campaign_run import make_job
+    from m4lib.project import find_project
+
+    project = find_project()
+    path = Path(args.params) if Path(args.params).is_file() else project.root / args.params
+    campaigns = load_campaigns(path)
+    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    unknown = set(args.only) - {campaign.name for campaign in campaigns}
+    if unknown:
+        raise M4Error(f"{path.name} has no campaign called {', '.join(sorted(unknown))}.")
+    outputs = (project.root / (args.outputs or os.environ.get("M4_OUTPUTS") or raw.get("outputs") or "outputs")).resolve()
+    docker = raw.get("docker") or {}
+    parallel = args.parallel or int(docker.get("parallel", 2))
+    if parallel < 1:
+        raise M4Error("--parallel must be at least 1.")
+    jobs = [
+        make_job(campaign, project, outputs=outputs, parallel=parallel, scheduler=args.scheduler or docker.get("scheduler"), options=docker)
+        for campaign in campaigns if not args.only or campaign.name in args.only
+    ]
+    for job in jobs:
+        print(job.forecast().text(job.campaign.name))
+    if args.dry_run:
+        return 0
+    if args.preflight:
+        failed = False
+        for job in jobs:
+            checks = job.preflight(self_check=True)
+            print("\n".join([f"{job.campaign.name}:", *(check.text() for check in checks)]))
+            failed |= any(not check.ok for check in checks)
+        return 1 if failed else 0
+
+    from m4lib.evaluation.index import write_index
+
+    for job in jobs:
+        summary = job.run()
+        target = outputs / "index" / f"{job.campaign.name}.csv"
+        write_index(job.site.root, target)
+        reward = "no reward" if summary["mean_reward"] is None else f"mean reward {summary['mean_reward']:.3f}"
+        print(f"{job.campaign.name}: {summary['finished']} of {summary['planned']} runs complete, {summary['void']} void, {reward}; index: {target}")
+    return 0
