@@ -67,7 +67,7 @@ def run_table(params: Params) -> pd.DataFrame:
             rows.append({
                 "campaign": job.campaign.name, "task": key.task, "condition": key.condition, "model": key.model, "trial": key.trial,
                 "seconds": result.get("elapsed_seconds"), "output_tokens": (record.get("token_usage") or {}).get("output_tokens"),
-                "skill_read": ", ".join((record.get("skill_evidence") or {}).get("read") or []) if isinstance(record.get("skill_evidence"), dict) else "",
+                "skill_read": bool((record.get("skill_evidence") or {}).get("any")),
                 "failure": result.get("failure_reason"), "void": bool(record.get("void")),
             })
     return pd.DataFrame(rows)
