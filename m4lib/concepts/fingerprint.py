@@ -28,11 +28,11 @@ class Record:
 
 
 def existing(con: duckdb.DuckDBPyConnection) -> set[tuple[str, str]]:
-    """(schema, table) of every table and view in the current database."""
+    """(schema, table) of every table and view in the current database, in lower case."""
     found = con.execute(
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database()"
     ).fetchall()
-    return {(str(schema), str(name)) for schema, name in found}
+    return {(str(schema).lower(), str(name).lower()) for schema, name in found}
 
 
 def prepare(con: duckdb.DuckDBPyConnection) -> None:
