@@ -7,7 +7,7 @@
 
 Every line gets its own patient, admission and ICU stay (intime `INTIME`, outtime 3 days later, female, anchor age
 60). Input columns are `table.column`; a table is filled for a patient when at least one of its cells is not empty.
-Empty means "nothing", `-` is NULL. `+24:00` or `-6:00:01` is a time relative to intime. A line whose first cell is
+Empty means "nothing", `-` is NULL, quotes keep blanks and `¦` in them is a bar. `+24:00` is a time after intime. A line whose first cell is
 empty adds one more event, and one more expected row, to the patient above it; `no row` expects none.
 
 This checks scores from the concepts they read; `casebook.py` checks concepts from the charted rows.
@@ -53,7 +53,7 @@ def value(cell: str) -> Any:
         offset = dt.timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds[0]) if seconds else 0)
         return INTIME + (offset if cell[0] == "+" else -offset)
     if cell.startswith("'") and cell.endswith("'"):
-        return cell[1:-1]
+        return cell[1:-1].replace("¦", "|")
     if re.fullmatch(r"0\d+", cell):  # a code with a leading zero
         return cell
     try:
@@ -89,6 +89,8 @@ def read(text: str) -> list[Case]:
 
 class CaseDb:
     """An in-memory MIMIC-IV with every table and concept, all empty; `fresh()` empties what a test has filled."""
+
+    base_tables: tuple[str, ...] = ("patients", "admissions", "icustays")  # every patient has one row in each
 
     def __init__(self) -> None:
         self.con = connect(threads=1)
@@ -150,7 +152,7 @@ class CaseDb:
     def load(self, cases: list[Case]) -> None:
         for number, case in enumerate(cases):
             grouped = [split(event) for event in case.events]
-            base = {t: g[t] for g in grouped for t in ("patients", "admissions", "icustays") if t in g}
+            base = {t: g[t] for g in grouped for t in self.base_tables if t in g}
             case.ids = self.patient(number, **base)
             for group in grouped:
                 for table, columns in group.items():
@@ -183,10 +185,11 @@ class CaseDb:
         self.load(cases)
         self.rebuild(*build)
         found = query()
-        key = next((k for k in ("stay_id", "hadm_id", "subject_id") if not found or k in found[0]), "stay_id")
+        keys = ("stay_id", "hadm_id", "subject_id", "patientunitstayid")
+        key = next((k for k in keys if found and k in found[0]), "stay_id")
         wrong = []
         for case in cases:
-            rows = [row for row in found if row[key] == case.ids[key]]
+            rows = [row for row in found if row[key] == case.ids.get(key)]
             if order:
                 rows.sort(key=lambda row: (row[order] is None, row[order]))
             expected = [e for e in case.expected if NO_ROW not in e.values()]

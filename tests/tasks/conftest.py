@@ -1,17 +1,19 @@
-"""An empty hand-made MIMIC-IV for the tables of clinical cases."""
+"""The empty hand-made databases for the tables of clinical cases."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.concepts.case_db import CaseDb
+from tests.concepts.conftest import db, empty_db  # noqa: F401
+from tests.tasks.references import EicuDb
 
 
 @pytest.fixture(scope="session")
-def empty_db() -> CaseDb:
-    return CaseDb()
+def empty_eicu() -> EicuDb:
+    return EicuDb()
 
 
 @pytest.fixture
-def db(empty_db: CaseDb) -> CaseDb:
-    return empty_db.fresh()
+def eicu(empty_eicu: EicuDb) -> EicuDb:
+    empty_eicu.fresh()
+    return empty_eicu
