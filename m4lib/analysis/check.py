@@ -15,6 +15,7 @@ from m4lib.files import atomic_path
 
 COLUMNS = ["table", "row", "column", "printed", "ours", "equal", "note"]
 BOUNDS = ("ci_low", "ci_high")
+REMARKS = ("source",)  # free text about where a number comes from
 BOUND_NOISE = 0.005  # bounds of another random stream stay within this of the published ones
 
 
@@ -58,7 +59,7 @@ def compare(table: Table, folder: str | os.PathLike[str] | None = None) -> pd.Da
         label = tuple(line[key] for key in keys)
         match = by_label.get(label)
         for column in printed.columns:
-            if column in keys or line[column] == "" or column not in ours:
+            if column in keys or column in REMARKS or line[column] == "" or column not in ours:
                 continue
             value = "" if match is None else match[column]
             equal = match is not None and same(line[column], value)
@@ -90,6 +91,7 @@ def verdict(checked: pd.DataFrame) -> str:
     part, word = (numbers, "numbers") if len(numbers) else (checked, "entries")
     equal = int(part["equal"].sum())
     words = checked.drop(part.index)
+    words = words[words["ours"] != ""]
     tail = (f" Of {len(words)} printed entries that are words {int(words['equal'].sum())} are equal."
             if len(words) and not words["equal"].all() else "")
     head = f"{equal} of {len(part)} printed {word} equal"

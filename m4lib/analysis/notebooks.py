@@ -128,7 +128,7 @@ def execute(paths: Sequence[Path], root: Path) -> int:
 
     failed = 0
     with tempfile.TemporaryDirectory() as folder:
-        jobs = [(path, Path(folder) / path.name, {}) for path in paths]
+        jobs: list[Any] = [(path, Path(folder) / path.name, {}) for path in paths]
         for (path, target, _), (seconds, error) in zip(jobs, run_many(jobs, workers=2, cwd=root), strict=True):
             failed += error is not None
             print(f"{path.name}: {error or f'{seconds:.1f} s'}")

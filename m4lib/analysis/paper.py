@@ -56,6 +56,16 @@ def save(table: Table, sources: Sources, out_dir: PathLike | None) -> str:
     return f"Wrote {', '.join(path.name for path in written)}."
 
 
+def save_frame(frame: pd.DataFrame, name: str, out_dir: PathLike | None) -> str:
+    """Write a frame in full precision as `out_dir`/audit/<name>.csv; says what it wrote."""
+    from m4lib.files import write_text
+
+    if out_dir is None:
+        return "Nothing written: out_dir is not set."
+    write_text(Path(out_dir) / "audit" / f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+    return f"Wrote {name}.csv."
+
+
 def text(frame: pd.DataFrame | pd.Series, decimals: int = 3) -> str:
     """A frame as aligned text with fixed decimals, blanks as dashes: the same on every run."""
     from m4lib.analysis.render import aligned

@@ -99,6 +99,6 @@ def leave_one_out(change: pd.Series) -> pd.DataFrame:
     """The mean effect without each family and without each task: the extremes, and who makes them."""
     rows = []
     for unit, left in (("family", leave_out(change, family_of)), ("task", leave_out(change))):
-        for end, name in (("lowest", left.idxmin()), ("highest", left.idxmax())):
-            rows.append({"leave out one": unit, "end": end, "without": name, "mean_delta": float(left.loc[name])})
+        for end, name in (("lowest", str(left.idxmin())), ("highest", str(left.idxmax()))):
+            rows.append({"leave out one": unit, "end": end, "without": name, "mean_delta": float(left[name])})
     return pd.DataFrame(rows)

@@ -96,9 +96,8 @@ def review_provenance(sources: Sources) -> pd.DataFrame:
 
 
 # the paper groups its caveats by what a reader would compare: label -> the family whose provenance states it
-CAVEATS = (("Suspected infection / Sepsis-3", "suspicion-infection", None), ("SOFA / Sepsis-3", "sofa", None),
-           ("APS III", "apsiii", None), ("Vasopressor equivalents", "vasopressor-equivalents", None),
-           ("eICU OASIS", "oasis", None))
+CAVEATS = (("Suspected infection / Sepsis-3", "suspicion-infection"), ("SOFA / Sepsis-3", "sofa"), ("APS III", "apsiii"),
+           ("Vasopressor equivalents", "vasopressor-equivalents"), ("eICU OASIS", "oasis"))
 
 
 @table("table09_reference_validity", "Reference-validity caveats",
@@ -106,18 +105,18 @@ CAVEATS = (("Suspected infection / Sepsis-3", "suspicion-infection", None), ("SO
 def reference_validity(sources: Sources) -> pd.DataFrame:
     families = {family_of(name): card.provenance_path for name, card in cards_of(sources).items()}
     rows = []
-    for label, family, _ in CAVEATS:
+    for label, family in CAVEATS:
         convention, caveat = _validity(families[family])
         rows.append({"family": label, "reference_convention": convention, "validity_caveat": caveat})
     return pd.DataFrame(rows)
 
 
 def _validity(path: Path) -> tuple[str | None, str | None]:
-    """Convention and caveat that a family's provenance file states under `validity`."""
+    """Conventions that a family's reference keeps, and the caveats of its provenance file, each as one text."""
     import yaml
 
     if not path.is_file():
         return None, None
     content: Mapping[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
-    validity = content.get("validity") or {}
-    return validity.get("convention"), validity.get("caveat")
+    kept, caveats = content.get("conventions_kept") or [], content.get("validity_caveats") or []
+    return "; ".join(map(str, kept)) or None, " ".join(map(str, caveats)) or None
