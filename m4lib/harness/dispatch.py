@@ -129,7 +129,7 @@ def open_cluster(parallel: int, scheduler: str | None) -> tuple[Any, Any]:
 
 def dispatch(
     campaign: Campaign, planned: Sequence[PlannedRun], runner: Runner, *, root: Path, parallel: int = 2,
-    scheduler: str | None = None, on_stop: Callable[[], None] | None = None, show: bool = True,
+    scheduler: str | None = None, on_stop: Callable[[], object] | None = None, show: bool = True,
     wait_seconds: float = WAIT_SECONDS, max_attempts: int = MAX_ATTEMPTS,
 ) -> dict[str, Any]:
     """Do every run of `planned` that has no complete record below `root`; returns the campaign's summary.

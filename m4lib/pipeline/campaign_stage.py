@@ -134,7 +134,7 @@ def draw_effects(table: pd.DataFrame, measure: str = "Reward") -> Any:
     figure, axis = plt.subplots(figsize=(7.5, 0.7 + 0.32 * max(len(rows), 1)), layout="constrained")
     axis.axvline(0, color="#888888", linewidth=0.8, linestyle="--")
     colours = {"with-skill": "#0072B2", "with-skill-rawsql": "#009E73", "with-skill-decoy": "#D55E00"}
-    for place, row in rows.iterrows():
+    for place, (_, row) in enumerate(rows.iterrows()):
         colour = colours.get(str(row["condition"]), "#666666")
         if pd.notna(row["ci_low"]):
             axis.plot([row["ci_low"], row["ci_high"]], [place, place], color=colour, linewidth=1.6)
