@@ -1,0 +1,1 @@
+SELECT 90000 + range AS caregiver_id FROM range(997)

@@ -1,0 +1,1 @@
+SELECT 'PSYN' || range AS provider_id FROM range(400)

@@ -1,0 +1,150 @@
+"""Runs the generator's SQL and writes its tables as CSV files."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import tempfile
+import threading
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import duckdb
+from tqdm import tqdm
+
+from m4lib.data import schema
+from m4lib.data.csv_errors import disk_error
+from m4lib.data.schema import Table
+from m4lib.duck import literal, quote
+from m4lib.errors import M4Error
+
+VERSION = 1  # raise it when the same seed gives other data
+HERE = Path(__file__).parent
+ROOMS = {"mimic-iv": HERE / "mimic", "eicu": HERE / "eicu"}
+
+
+def synthesize(
+    source: str,
+    out_dir: str | os.PathLike[str],
+    stays: int,
+    seed: int = 1,
+    *,
+    gz: bool = False,
+    progress: bool = False,
+    memory_limit: str = "4GB",
+) -> dict[str, int]:
+    """Write a raw folder with `stays` ICU stays and return the rows of each table.
+
+    The same source, stays, seed and VERSION give the same bytes: one thread, and no random state anywhere.
+    The folder appears complete or not at all. Raises M4Error for a folder that already holds something.
+    """
+    spec = schema.source(source)
+    if stays < 1 or stays > 900_000:
+        raise M4Error("The number of stays must lie between 1 and 900000.")
+    out = Path(out_dir)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise M4Error(f"{out} already exists and is not empty: choose another folder or delete it.")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    beside = out.with_name(f".{uuid.uuid4().hex[:8]}.{out.name}")
+    rows: dict[str, int] = {}
+    try:
+        with tempfile.TemporaryDirectory(prefix=".m4-", dir=out.parent) as spill:
+            con = generator(source, stays, seed, memory_limit, spill)
+            try:
+                for table in tqdm(spec.tables, desc=f"synthetic {spec.label}", unit="table", disable=not progress):
+                    target = beside / table.folder / file_name(source, table.name, gz)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    rows[table.full_name] = copy_table(con, ROOMS[source], table, target)
+            finally:
+                con.close()
+        (beside / "README.md").write_text(readme(spec.label, stays, seed, rows), encoding="utf-8")
+        if out.exists():
+            out.rmdir()
+        beside.replace(out)
+    except duckdb.Error as error:
+        raise disk_error(str(error), str(out)) or error from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return rows
+
+
+def generator(source: str, stays: int, seed: int, memory_limit: str, spill: str) -> duckdb.DuckDBPyConnection:
+    """A connection with macros, catalogs and the tables that all events are drawn from."""
+    con = duckdb.connect(config={"threads": 1, "memory_limit": memory_limit, "temp_directory": spill})
+    con.execute((HERE / "macros.sql").read_text().replace("{seed}", str(int(seed))))
+    con.execute(f"SET VARIABLE stays = {int(stays)}::BIGINT")
+    for path in sorted((HERE / "catalog").glob("*.csv")):
+        con.execute(f"CREATE TABLE {path.stem} AS FROM read_csv({literal(str(path))}, header = true, delim = ',', quote = '\"')")
+    for name in ("people.sql", "shared.sql"):
+        path = ROOMS[source] / name
+        if path.exists():
+            con.execute(path.read_text())
+    return con
+
+
+def copy_table(con: duckdb.DuckDBPyConnection, room: Path, table: Table, target: Path) -> int:
+    """Write the SELECT in `<room>/<table>.sql` to `target`, in the columns of the release; returns the rows."""
+    query = (room / f"{table.name}.sql").read_text()
+    columns = ", ".join(quote(column.name) for column in table.columns)
+    sql = f"SELECT {columns} FROM ({query})"
+
+    def copy(path: str) -> int:
+        done = con.execute(f"COPY ({sql}) TO {literal(path)} (FORMAT csv, HEADER, QUOTE '\"', ESCAPE '\"')").fetchone()
+        return int(done[0]) if done else 0
+
+    return compressed(copy, target) if target.suffix == ".gz" else copy(str(target))
+
+
+def compressed(copy: Callable[[str], int], target: Path) -> int:
+    """Let `copy` write into a pipe whose other end is gzipped here: DuckDB's own gzip is several times slower."""
+    read_end, write_end = os.pipe()
+    failure: list[BaseException] = []
+
+    def pack() -> None:
+        try:
+            with os.fdopen(read_end, "rb") as source, open(target, "wb") as raw:
+                pump(source, raw)
+        except BaseException as error:
+            failure.append(error)
+
+    packer = threading.Thread(target=pack)
+    packer.start()
+    try:
+        rows = copy(f"/dev/fd/{write_end}")
+    finally:
+        os.close(write_end)
+        packer.join()
+    if failure:
+        raise failure[0]
+    return rows
+
+
+def pump(source: BinaryIO, raw: BinaryIO) -> None:
+    # no name and no time in the header: the same rows give the same file
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=1, fileobj=raw, mtime=0) as packed:
+        while block := source.read(1 << 20):
+            packed.write(block)
+
+
+def file_name(source: str, table: str, gz: bool) -> str:
+    from m4lib.data.synthetic.names import EICU_FILES
+
+    name = EICU_FILES.get(table, table) if source == "eicu" else table
+    return f"{name}.csv{'.gz' if gz else ''}"
+
+
+def readme(label: str, stays: int, seed: int, rows: dict[str, int]) -> str:
+    lines = [
+        f"# Synthetic data in the layout of {label}",
+        "",
+        f"Made by m4lib's generator, version {VERSION}, from seed {seed}: {stays} ICU stays. No real patients; "
+        "not for clinical or statistical conclusions.",
+        "",
+        "| table | rows |",
+        "|---|---:|",
+        *(f"| {name} | {count} |" for name, count in rows.items()),
+    ]
+    return "\n".join(lines) + "\n"
