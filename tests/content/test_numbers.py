@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import duckdb
+import pandas as pd
 import pytest
 import sqlglot
 
@@ -138,8 +139,9 @@ def test_charlson_codes_behave_as_the_concept(project: Project) -> None:
                 probes |= {(variant, int(version)), (variant, 19 - int(version))}
     con = duckdb.connect()
     con.execute("CREATE SCHEMA mimiciv_hosp; CREATE SCHEMA mimiciv_derived")
-    con.execute("CREATE TABLE probe (hadm_id BIGINT, icd_code VARCHAR, icd_version BIGINT)")
-    con.executemany("INSERT INTO probe VALUES (?, ?, ?)", [(n, *probe) for n, probe in enumerate(sorted(probes))])
+    rows = [(number, *probe) for number, probe in enumerate(sorted(probes))]
+    probe = pd.DataFrame(rows, columns=["hadm_id", "icd_code", "icd_version"])
+    con.register("probe", probe)
     con.execute("CREATE TABLE mimiciv_hosp.admissions AS SELECT hadm_id AS subject_id, hadm_id FROM probe")
     con.execute("CREATE TABLE mimiciv_hosp.diagnoses_icd AS SELECT hadm_id AS subject_id, 1 AS seq_num, * FROM probe")
     con.execute("CREATE TABLE mimiciv_derived.age AS SELECT hadm_id AS subject_id, hadm_id, 40.0 AS age FROM probe")
