@@ -59,20 +59,21 @@ def compare(table: Table, folder: str | os.PathLike[str] | None = None) -> pd.Da
         label = tuple(line[key] for key in keys)
         match = by_label.get(label)
         for column in printed.columns:
-            if column in keys or column in REMARKS or line[column] == "" or column not in ours:
+            if column in keys or column in REMARKS or line[column] == "":
                 continue
-            value = "" if match is None else match[column]
-            equal = match is not None and same(line[column], value)
+            known = match is not None and column in ours
+            value = match[column] if known else ""  # type: ignore[index]
+            equal = known and same(line[column], value)
             rows.append({
                 "table": table.id, "row": " / ".join(label), "column": column, "printed": line[column], "ours": value,
-                "equal": equal, "note": "" if equal else _why(table, column, line[column], value, match is None),
+                "equal": equal, "note": "" if equal else _why(table, column, line[column], value, known),
             })
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _why(table: Table, column: str, printed: str, ours: str, no_row: bool) -> str:
-    if no_row:
-        return "no such row in our table"
+def _why(table: Table, column: str, printed: str, ours: str, known: bool) -> str:
+    if not known:
+        return "no such row or column in our table"
     if ours == "":
         return table.notes[0] if table.notes else "not computable from the data at hand"
     a, b = number(printed), number(ours)
