@@ -42,8 +42,8 @@ def synthesize(
     The folder appears complete or not at all. Raises M4Error for a folder that already holds something.
     """
     spec = schema.source(source)
-    if stays < 1 or stays > 900_000:
-        raise M4Error("The number of stays must lie between 1 and 900000.")
+    if stays < 1 or stays > 400_000:
+        raise M4Error("The number of stays must lie between 1 and 400000.")
     out = Path(out_dir)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise M4Error(f"{out} already exists and is not empty: choose another folder or delete it.")

@@ -1,0 +1,2 @@
+SELECT n AS admissiondrugid, patientunitstayid, 0 AS drugoffset, 10 AS drugenteredoffset, 'Comprehensive Progress' AS drugnotetype, 'eCM Primary' AS specialtytype, 'THC Physician' AS usertype, 'True' AS rxincluded, 'False' AS writtenineicu,
+    'ASPIRIN' AS drugname, 81 AS drugdosage, 'mg' AS drugunit, 'daily' AS drugadmitfrequency, 1820 AS drughiclseqno FROM patient_stay WHERE u('home', n, 0) < 0.4 ORDER BY n

@@ -1,0 +1,1 @@
+SELECT n AS admissiondxid, patientunitstayid, 30 AS admitdxenteredoffset, 'admission diagnosis|Non-operative Organ Systems|Organ System|Cardiovascular' AS admitdxpath, 'Cardiovascular' AS admitdxname, 'Cardiovascular' AS admitdxtext FROM patient_stay ORDER BY n

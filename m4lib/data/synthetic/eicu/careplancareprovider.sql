@@ -1,0 +1,1 @@
+SELECT n AS cplcareprovderid, patientunitstayid, 15 AS careprovidersaveoffset, NULL AS providertype, 'hospitalist' AS specialty, 'I' AS interventioncategory, 'Managing' AS managingphysician, 'True' AS activeupondischarge FROM patient_stay ORDER BY n

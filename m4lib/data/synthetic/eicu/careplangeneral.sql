@@ -1,0 +1,1 @@
+SELECT n AS cplgeneralid, patientunitstayid, 'True' AS activeupondischarge, 20 AS cplitemoffset, 'Airway' AS cplgroup, CASE WHEN vent THEN 'Intubated/oral ETT' ELSE 'Not intubated/normal airway' END AS cplitemvalue FROM patient_stay ORDER BY n

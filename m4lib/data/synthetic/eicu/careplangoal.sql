@@ -1,0 +1,1 @@
+SELECT n AS cplgoalid, patientunitstayid, 60 AS cplgoaloffset, 'Cardiovascular' AS cplgoalcategory, 'Hemodynamic stability' AS cplgoalvalue, 'Active' AS cplgoalstatus, 'False' AS activeupondischarge FROM patient_stay WHERE u('goal', n, 0) < 0.3 ORDER BY n

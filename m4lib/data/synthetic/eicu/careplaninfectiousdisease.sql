@@ -1,0 +1,1 @@
+SELECT n AS cplinfectid, patientunitstayid, 'False' AS activeupondischarge, 100 AS cplinfectdiseaseoffset, 'Pulmonary' AS infectdiseasesite, 'Suspected' AS infectdiseaseassessment, NULL AS responsetotherapy, 'Empiric' AS treatment FROM patient_stay WHERE u('cpi', n, 0) < 0.1 ORDER BY n

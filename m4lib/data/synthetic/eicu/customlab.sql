@@ -1,0 +1,1 @@
+SELECT n AS customlabid, patientunitstayid, 120 AS labotheroffset, 4 AS labothertypeid, 'Synthetic assay' AS labothername, '1.2' AS labotherresult, '1.2' AS labothervaluetext FROM patient_stay WHERE u('custom', n, 0) < 0.05 ORDER BY n

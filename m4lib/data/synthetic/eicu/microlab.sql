@@ -1,0 +1,1 @@
+SELECT n AS microlabid, patientunitstayid, 200 AS culturetakenoffset, 'Blood, Venipuncture' AS culturesite, 'no growth' AS organism, NULL AS antibiotic, NULL AS sensitivitylevel FROM patient_stay WHERE u('micro', n, 0) < 0.1 ORDER BY n

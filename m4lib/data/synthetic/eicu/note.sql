@@ -1,0 +1,1 @@
+SELECT n AS noteid, patientunitstayid, 30 AS noteoffset, 35 AS noteenteredoffset, 'Admission' AS notetype, 'notes/Progress Notes/Admission Page One/System View' AS notepath, 'System View' AS notevalue, 'SystemView' AS notetext FROM patient_stay ORDER BY n

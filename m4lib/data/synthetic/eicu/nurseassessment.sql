@@ -1,0 +1,1 @@
+SELECT n AS nurseassessid, patientunitstayid, 60 AS nurseassessoffset, 61 AS nurseassessentryoffset, 'flowsheet|Flowsheet Cell Labels|Nursing Assessment|Neurologic' AS cellattributepath, 'Neurologic' AS celllabel, 'Level of Consciousness' AS cellattribute, 'Alert' AS cellattributevalue FROM patient_stay ORDER BY n

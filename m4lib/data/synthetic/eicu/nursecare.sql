@@ -1,0 +1,1 @@
+SELECT n AS nursecareid, patientunitstayid, 'Hygiene/ADLs' AS celllabel, 90 AS nursecareoffset, 91 AS nursecareentryoffset, 'flowsheet|Flowsheet Cell Labels|Nursing Care|Hygiene/ADLs' AS cellattributepath, 'Activity' AS cellattribute, 'bedrest' AS cellattributevalue FROM patient_stay ORDER BY n

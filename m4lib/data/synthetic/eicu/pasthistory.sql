@@ -1,0 +1,1 @@
+SELECT n AS pasthistoryid, patientunitstayid, 10 AS pasthistoryoffset, 12 AS pasthistoryenteredoffset, 'Admission' AS pasthistorynotetype, 'notes/Progress Notes/Past History/Past History Obtain Options/No Health Problems' AS pasthistorypath, 'No Health Problems' AS pasthistoryvalue, 'NoHealthProblems' AS pasthistoryvaluetext FROM patient_stay ORDER BY n
