@@ -72,7 +72,7 @@ class Codebook:
         }
         return json.dumps(sections, indent=2, sort_keys=True) + "\n"
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         return sha256_text(self.to_json())
 

@@ -39,7 +39,7 @@ def rewrite(sql: str, schema: str, codes: Codebook | None = None) -> str:
         for table in originals:
             if merged_into(natives[id(table)]):
                 _read_from_merged(table, natives[id(table)], codes)
-    return tree.sql(dialect=DIALECT, pretty=True)
+    return tree.sql(dialect=DIALECT, pretty=True, copy=False)
 
 
 def restore(sql: str, codes: Codebook | None = None) -> str:
