@@ -33,6 +33,7 @@ def connect(
     except duckdb.Error as error:
         raise M4Error(f"Cannot open the database {path}: {str(error).splitlines()[0]}") from error
     con.execute("SET TimeZone='UTC'")
+    con.execute("SET enable_progress_bar = false")  # in a notebook it would leave a widget in the output
     return con
 
 

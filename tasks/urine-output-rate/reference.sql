@@ -32,36 +32,38 @@ record AS (
     INNER JOIN mimiciv_derived.urine_output AS urine ON urine.stay_id = stay_start.stay_id
 ),
 
+-- looking back over fixed spans of time; a list keeps the order of its records
+look_back AS (
+    SELECT
+        stay_id,
+        charttime,
+        urineoutput,
+        LIST(urineoutput) OVER span_5h AS volumes_6hr,
+        LIST(urineoutput) OVER span_11h AS volumes_12hr,
+        LIST(urineoutput) OVER span_23h AS volumes_24hr,
+        LIST(minutes) OVER span_5h AS minutes_6hr,
+        LIST(minutes) OVER span_11h AS minutes_12hr,
+        LIST(minutes) OVER span_23h AS minutes_24hr
+    FROM record
+    WINDOW
+        span_5h AS (PARTITION BY stay_id ORDER BY charttime RANGE BETWEEN INTERVAL 5 HOUR PRECEDING AND CURRENT ROW),
+        span_11h AS (PARTITION BY stay_id ORDER BY charttime RANGE BETWEEN INTERVAL 11 HOUR PRECEDING AND CURRENT ROW),
+        span_23h AS (PARTITION BY stay_id ORDER BY charttime RANGE BETWEEN INTERVAL 23 HOUR PRECEDING AND CURRENT ROW)
+),
+
 -- floating-point sums are taken in time order, so that exact 6, 12 and 24 h are always decided alike
 summed AS (
     SELECT
-        current_record.stay_id,
-        current_record.charttime,
-        current_record.urineoutput AS uo,
-        SUM(
-            CASE WHEN past.charttime >= current_record.charttime - INTERVAL 5 HOUR THEN past.urineoutput END
-            ORDER BY past.charttime
-        ) AS urineoutput_6hr,
-        SUM(
-            CASE WHEN past.charttime >= current_record.charttime - INTERVAL 11 HOUR THEN past.urineoutput END
-            ORDER BY past.charttime
-        ) AS urineoutput_12hr,
-        SUM(past.urineoutput ORDER BY past.charttime) AS urineoutput_24hr,
-        SUM(
-            CASE WHEN past.charttime >= current_record.charttime - INTERVAL 5 HOUR THEN past.minutes END
-            ORDER BY past.charttime
-        ) / 60.0 AS hours_6hr,
-        SUM(
-            CASE WHEN past.charttime >= current_record.charttime - INTERVAL 11 HOUR THEN past.minutes END
-            ORDER BY past.charttime
-        ) / 60.0 AS hours_12hr,
-        SUM(past.minutes ORDER BY past.charttime) / 60.0 AS hours_24hr
-    FROM record AS current_record
-    INNER JOIN record AS past
-        ON past.stay_id = current_record.stay_id
-        AND past.charttime <= current_record.charttime
-        AND past.charttime >= current_record.charttime - INTERVAL 23 HOUR
-    GROUP BY current_record.stay_id, current_record.charttime, current_record.urineoutput
+        stay_id,
+        charttime,
+        urineoutput AS uo,
+        LIST_SUM(volumes_6hr) AS urineoutput_6hr,
+        LIST_SUM(volumes_12hr) AS urineoutput_12hr,
+        LIST_SUM(volumes_24hr) AS urineoutput_24hr,
+        LIST_SUM(minutes_6hr) / 60.0 AS hours_6hr,
+        LIST_SUM(minutes_12hr) / 60.0 AS hours_12hr,
+        LIST_SUM(minutes_24hr) / 60.0 AS hours_24hr
+    FROM look_back
 )
 
 SELECT
