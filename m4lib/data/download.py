@@ -142,7 +142,9 @@ def fetch_file(
         part.unlink()  # resumed onto a file that changed, or damaged on the way: once more from the start
         wrong += 1
         if wrong == 2:
-            raise M4Error(f"{url} does not have the published checksum; it was fetched twice and thrown away.")
+            break
+    if wrong:
+        raise M4Error(f"{url} does not have the published checksum; what was fetched is thrown away.")
     raise InfrastructureError(f"{url} could not be fetched ({reason(last or OSError())}); what has arrived is kept, call again to go on.")
 
 
