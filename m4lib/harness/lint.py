@@ -29,13 +29,15 @@ SECRETS = {
     "private key": re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
     "token in JSON": re.compile(r'\\?"(?:access_token|refresh_token|id_token|api_?key)\\?"\s*:\s*\\?"[^"\\]{12,}', re.IGNORECASE),
 }
-RUN_ID = re.compile(r"[A-Za-z0-9.-]+(?:_[A-Za-z0-9.-]+){3,6}_t\d+_\d{8}_\d{6}")
+RUN_END = re.compile(r"_t\d{1,6}_\d{8}_\d{6}")  # how every run id ends; what stands before it is compared as text
 
 NETWORK_COMMANDS = {"curl", "wget", "nc", "ncat", "netcat", "ssh", "scp", "sftp", "rsync", "telnet", "ftp", "aria2c", "lynx"}
+LAUNCHERS = {"sudo", "env", "exec", "time", "nohup", "timeout", "xargs", "command", "nice", "if", "then", "do", "else", "while", "!"}
 PYTHON_NETWORK = re.compile(
     r"^[^#\n]*(?:\burllib\.request\b|\burlopen\(|\brequests\.(?:get|post|Session)\b|\bhttpx\.|\bhttp\.client\b|\bsocket\.create_connection\b|\baiohttp\.)",
     re.MULTILINE,
 )
+NETWORK_WORD = re.compile(rf"\b(?:{'|'.join(sorted(NETWORK_COMMANDS))})\b")
 WEB_TOOLS = re.compile(r"^(?:web_?search|web_?fetch|google_web_search|fetch|browser.*)$", re.IGNORECASE)
 
 # Telemetry and update checks of the command lines: refused by the proxy, and no fault of the agent.
@@ -56,6 +58,10 @@ def contamination(
     sensitive = [text for text in SENSITIVE if text not in given]
     own_paths = [path for path in host_paths if len(path) > 5 and path not in given]
     others = set(other_runs) - {run_id}
+    ends: dict[str, list[str]] = {}
+    for other in others:
+        if found := RUN_END.search(other):
+            ends.setdefault(found.group(), []).append(other)
     violations: list[str] = [f"{name}: a database beside the given one" for name in databases]
     for name, source in texts.items():
         for text in _texts(source):
@@ -64,7 +70,7 @@ def contamination(
             violations += [f"{name}: a marker planted outside the run" for marker in markers if marker in text][:1]
             violations += [f"{name}: the provider's credential" for secret in secrets if len(secret) >= 8 and secret in text][:1]
             violations += [f"{name}: {kind}" for kind, pattern in SECRETS.items() if pattern.search(text)]
-            if any(found in others for found in RUN_ID.findall(text)):
+            if any(text.endswith(other, 0, found.end()) for found in RUN_END.finditer(text) for other in ends.get(found.group(), ())):
                 violations.append(f"{name}: the id of another run")
     violations = list(dict.fromkeys(violations))
     return {"passed": not violations, "violations": violations, "patterns": [*SENSITIVE, *SECRETS]}
@@ -107,16 +113,19 @@ def external_tools(trace: Trace) -> list[dict[str, Any]]:
 def _network_command(call: ToolCall) -> bool:
     """A command that would use the network. Words in comments, here-documents and SQL do not count, code does."""
     text = call.command or (call.text if call.tool.lower() in ("write", "edit", "write_file", "replace") else "")
+    text = text[:200_000]
     if not text:
         return False
     if PYTHON_NETWORK.search(text.replace("\\n", "\n")):
         return True
-    return bool(call.command) and any(word in NETWORK_COMMANDS for word in _commands(call.command))
+    # splitting into words is slow, so only where one of the names occurs at all
+    suspicious = bool(call.command) and NETWORK_WORD.search(call.command) is not None
+    return suspicious and any(word in NETWORK_COMMANDS for word in _commands(call.command[:50_000]))
 
 
 def _commands(text: str, depth: int = 0) -> Iterable[str]:
     """Names of the programs that a shell line starts, also inside `bash -lc '...'`; here-documents are cut out."""
-    text = re.sub(r"<<-?\s*(['\"]?)(\w+)\1[^\n]*\n.*?^\s*\2\s*$", " ", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"<<-?[ \t]*(['\"]?)(\w+)\1[^\n]*\n.*?^[ \t]*\2[ \t]*$", " ", text, flags=re.DOTALL | re.MULTILINE)
     lexer = shlex.shlex(text, posix=True, punctuation_chars="();<>|&\n")
     lexer.whitespace = " \t\r"
     lexer.whitespace_split = True
@@ -135,7 +144,7 @@ def _commands(text: str, depth: int = 0) -> Iterable[str]:
             continue
         if start and not re.match(r"^\w+=", word):
             name = word.rsplit("/", 1)[-1]
-            if name in ("sudo", "env", "exec", "time", "nohup", "timeout", "xargs", "command", "then", "do", "else"):
+            if name in LAUNCHERS or re.fullmatch(r"-.*|[\d.]+[smhd]?", name):  # and their options: the next word is the program
                 continue
             yield name
             if name in ("bash", "sh", "dash") and depth < 3:

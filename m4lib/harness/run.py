@@ -101,15 +101,17 @@ class HarnessSettings:
 
 
 def run_one(
-    spec: RunSpec, settings: HarnessSettings, *, engine: Engine | None = None, cancel: threading.Event | None = None
+    spec: RunSpec, settings: HarnessSettings, *, engine: Engine | None = None, cancel: threading.Event | None = None,
+    agent: Agent | None = None,
 ) -> dict[str, Any]:
     """Do one run and return its record, as published in `results_root/<run_id>/result.json`.
 
     Raises M4Error before anything starts when an input is missing, InfrastructureError (ProviderFailure, Cancelled)
-    for whatever is not the agent's doing. Nothing of the run is left behind in either case.
+    for whatever is not the agent's doing. Nothing of the run is left behind in either case. `cancel` stops it from
+    another thread; `agent` replaces the one that the spec names (the leak canary's adversary).
     """
     project = settings.project or find_project()
-    agent = get_agent(spec.agent)
+    agent = agent or get_agent(spec.agent)
     effort = resolve_effort(spec.agent, spec.effort)
     database = taskdb_folder(settings.taskdb_dir, spec.card.name, spec.schema)
     reference = settings.reference_dir / f"{spec.card.name}.parquet"
@@ -247,7 +249,7 @@ class _Attempt:
         }
 
 
-def reap(settings: HarnessSettings, engine: Engine | None = None) -> int:
+def sweep(settings: HarnessSettings, engine: Engine | None = None) -> int:
     """Remove every container, network, working folder and half-made result of a results root; how many there were.
 
     Only while no run of this root is going on.
