@@ -41,6 +41,17 @@ def plan_table(planned: Sequence[Job]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["campaign", "tier", "agent", "tasks", "conditions", "models", "runs"])
 
 
+def preflight_text(planned: Sequence[Job]) -> str:
+    """The preflight report: a line a campaign, and every check that fails with what it found."""
+    lines = []
+    for job in planned:
+        checks = job.preflight(docker=False)
+        failed = [check for check in checks if not check.ok]
+        lines.append(f"{job.campaign.name}: {len(checks) - len(failed)} of {len(checks)} checks passed ({', '.join(check.name for check in checks)})")
+        lines += [check.text() for check in failed]
+    return "\n".join(lines)
+
+
 def dispatch_all(planned: Sequence[Job], *, show: bool = True) -> pd.DataFrame:
     """Run every campaign that has runs to do, or record that it was skipped for want of Docker.
 

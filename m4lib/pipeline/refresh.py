@@ -38,7 +38,7 @@ def cleaned(notebook: Any) -> Any:
                     output["execution_count"] = executed
                 if "metadata" in output:
                     output.metadata = {}
-            cell.outputs = [output for output in cell.outputs if output.get("name") != "stderr"]
+            cell.outputs = merged([output for output in cell.outputs if output.get("name") != "stderr"])
         cells.append(cell)
     notebook.cells = cells
     notebook.metadata = {
@@ -46,6 +46,17 @@ def cleaned(notebook: Any) -> Any:
         "language_info": {"name": "python"},
     }
     return notebook
+
+
+def merged(outputs: list[Any]) -> list[Any]:
+    """Neighbouring pieces of one stream as one output: where a stream is cut depends on time."""
+    whole: list[Any] = []
+    for output in outputs:
+        if whole and output.output_type == "stream" == whole[-1].output_type and output.name == whole[-1].name:
+            whole[-1].text += output.text
+        else:
+            whole.append(output)
+    return whole
 
 
 def refresh(path: Path, root: Path, label: str) -> None:

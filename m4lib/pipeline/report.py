@@ -80,7 +80,7 @@ def _databases(params: Params) -> list[dict[str, Any]]:
             counts = [entry.get("rows") or 0 for entry in (tables.values() if isinstance(tables, dict) else tables)]
             rows.append({
                 "source": source, "origin": facts.get("origin") or facts.get("raw") or "unknown", "tables": len(counts),
-                "rows": f"{sum(counts):,}", "engine": f"DuckDB {facts.get('duckdb_version', '?')}",
+                "rows": f"{sum(counts):,}", "engine": f"DuckDB {facts['duckdb']}",
             })
     return rows
 
@@ -146,7 +146,7 @@ def write_report(params: Params, results: Sequence[StageResult]) -> Path:
         name = str(path.relative_to(outputs / "notebooks").with_suffix(""))
         kind, _, stem = name.partition("/")
         if kind == "tables":
-            tables.append({"title": notebook_title(path), "href": hrefs[name], "reads": [], "files": files(outputs / "tables" / stem, ("csv", "md", "tex")),
+            tables.append({"title": notebook_title(path), "href": hrefs[name], "files": files(outputs / "tables" / stem, ("csv", "md", "tex")),
                            "equal": per_table.get(stem, "")})
         elif kind == "audit":
             audits.append((notebook_title(path), hrefs[name]))
@@ -162,6 +162,9 @@ def write_report(params: Params, results: Sequence[StageResult]) -> Path:
         import pandas as pd
 
         frame = pd.read_csv(effects_file)
+        frame = frame[(frame["measure"] == "Reward") & (frame["source"].isin([row["campaign"] for row in campaigns]))]
+        frame = frame[["source", "scope", "condition", "control_level", "condition_level", "delta", "ci_low", "ci_high", "improved_tasks", "tasks"]]
+        frame.columns = ["campaign", "model", "condition", "no-skill", "condition's reward", "delta", "low", "high", "tasks improved", "tasks"]
         effects = frame.to_html(index=False, border=0, na_rep="", float_format=lambda value: f"{value:.3f}") if len(frame) else ""
     skipped = [row for row in campaigns if row["status"] == "skipped"]
     notes = [f"The campaign {row['campaign']} was {row['state']}. Its results are absent, not zero." for row in skipped]
@@ -174,7 +177,7 @@ def write_report(params: Params, results: Sequence[StageResult]) -> Path:
         audits=audits, check=check, version=__version__, when=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         facts=[("agent runs finished", finished), ("tables", len(tables)), ("figures", len(figures)),
                ("stages done or kept", f"{sum(r.status != 'failed' for r in results)} of {len(results)}")],
-        stages=[{"name": r.name, "status": r.status, "seconds": f"{r.seconds:.1f}" if r.seconds else "", "href": hrefs.get(r.name)} for r in results],
+        stages=[{"name": r.name, "status": r.status, "seconds": f"{r.seconds:.1f}" if r.seconds else "", "href": hrefs.get(r.name), "page": "/" in r.name} for r in results],
     )
     index = folder / "index.html"
     write_text(index, page)

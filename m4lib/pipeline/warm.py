@@ -181,8 +181,10 @@ def _become_kernel(request: dict[str, Any]) -> int:
     os.environ.update(request["env"])
     if request.get("cwd"):
         os.chdir(request["cwd"])
+    import ipykernel_launcher
     from ipykernel.kernelapp import IPKernelApp
 
+    sys.argv = [ipykernel_launcher.__file__, *request["argv"]]
     app = IPKernelApp.instance()
     app.initialize([*request["argv"], "--HistoryManager.enabled=False"])
     app.start()
