@@ -100,6 +100,8 @@ LODS = {
     at outtime                  | +72:00    | 100   | ART. | -1:00  | +90:00 | InvasiveVent    |  | 0
     a second before outtime     | +71:59:59 | 100   | ART. | -1:00  | +90:00 | InvasiveVent    |  | 3
     mask ventilation            | +50:00    | 100   | ART. | +50:00 | +60:00 | NonInvasiveVent |  | 0
+    lowest of two               | +50:00    | 200   | ART. | +50:00 | +60:00 | InvasiveVent    |  | 3
+                                | +51:00    | 100   | ART. |        |        |                 |  |
     no gas                      |           |       |      | +50:00 | +60:00 | InvasiveVent    |  | 0
     """,
     "pulmonary on CPAP": """
@@ -111,6 +113,10 @@ LODS = {
     the word CPAP alone counts here  | +6:00     | 100 | +6:00     | 226732 | CPAP         |  | 3
     BiPAP needs its mask             | +6:00     | 100 | +6:00     | 226732 | BiPAP        |  | 0
     BiPAP mask                       | +6:00     | 100 | +6:00     | 226732 | 'Bipap mask ' |  | 3
+    between two chartings            | +12:00    | 100 | +2:00     | 226732 | 'CPAP mask ' |  | 3
+                                     |           |     | +20:00    | 226732 | 'CPAP mask ' |  |
+    an hour before the first of two  | +1:00     | 100 | +2:00     | 226732 | 'CPAP mask ' |  | 3
+                                     |           |     | +20:00    | 226732 | 'CPAP mask ' |  |
     charted at intime                | +3:00     | 100 | +0:00     | 226732 | 'CPAP mask ' |  | 3
     charted at 24 h, gas later       | +28:00    | 100 | +24:00    | 226732 | 'CPAP mask ' |  | 3
     charted after 24 h               | +25:00    | 100 | +24:00:01 | 226732 | 'CPAP mask ' |  | 0

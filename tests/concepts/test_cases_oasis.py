@@ -136,6 +136,7 @@ OASIS = {
     ends at admission                 | -9:00     | +0:00     | InvasiveVent    |  | 1 | 9
     ends a second before              | -9:00     | -0:00:01  | InvasiveVent    |  | 0 | 0
     spans the day                     | -9:00     | +48:00    | InvasiveVent    |  | 1 | 9
+    spans it by an hour               | -1:00     | +25:00    | InvasiveVent    |  | 1 | 9
     two episodes, one counts          | -9:00     | -8:00     | InvasiveVent    |  | 1 | 9
                                       | +3:00     | +4:00     | InvasiveVent    |  |   |
     """,

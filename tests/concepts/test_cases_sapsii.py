@@ -64,6 +64,24 @@ SAPSII = {
     at 24 h: seen            | +24:00    | 170 | +24:00    | 90 | +24:00    | 3 | +24:00    | 100 |  | 7 | 10 | 26 | 11
     one second later: not    | +24:00:01 | 170 | +24:00:01 | 90 | +24:00:01 | 3 | +24:00:01 | 100 |  | - | -  | -  | -
     """,
+    "the extreme of several values, wherever in the window": """
+    what             | vitalsign.charttime | vitalsign.sbp | vitalsign.temperature | chemistry.charttime | chemistry.bun | chemistry.potassium | chemistry.sodium | chemistry.bicarbonate | enzyme.charttime | enzyme.bilirubin_total | gcs.charttime | gcs.gcs | -> | sysbp_score | temp_score | bun_score | potassium_score | sodium_score | bicarbonate_score | bilirubin_score | gcs_score
+    worse first      | +1:00 | 210 | 39.5 | +1:00 | 90 | 5.5 | 150 | 12 | +1:00 | 9 | +1:00 | 5  |  | 2 | 3 | 10 | 3 | 1 | 6 | 9 | 26
+                     | +2:00 | 120 | 37.0 | +2:00 | 10 | 4.0 | 140 | 25 | +2:00 | 1 | +2:00 | 15 |  |   |   |    |   |   |   |   |
+    worse last       | +1:00 | 120 | 37.0 | +1:00 | 10 | 4.0 | 140 | 25 | +1:00 | 1 | +1:00 | 15 |  | 2 | 3 | 10 | 3 | 1 | 6 | 9 | 26
+                     | +2:00 | 210 | 39.5 | +2:00 | 90 | 5.5 | 150 | 12 | +2:00 | 9 | +2:00 | 5  |  |   |   |    |   |   |   |   |
+    low potassium    | +1:00 | 120 | 37.0 | +1:00 | 10 | 2.5 | 140 | 25 | +1:00 | 1 | +1:00 | 15 |  | 0 | 0 | 0  | 3 | 0 | 0 | 0 | 0
+                     | +2:00 | 120 | 37.0 | +2:00 | 10 | 4.0 | 140 | 25 | +2:00 | 1 | +2:00 | 15 |  |   |   |    |   |   |   |   |
+    """,
+    "the window of blood count and bilirubin": """
+    what                   | complete_blood_count.charttime | complete_blood_count.wbc | enzyme.charttime | enzyme.bilirubin_total | -> | wbc_score | bilirubin_score
+    at intime: not seen    | +0:00     | 30 | +0:00     | 9 |  | - | -
+    one second after: seen | +0:00:01  | 30 | +0:00:01  | 9 |  | 3 | 9
+    at 24 h: seen          | +24:00    | 30 | +24:00    | 9 |  | 3 | 9
+    one second later: not  | +24:00:01 | 30 | +24:00:01 | 9 |  | - | -
+    high and normal        | +1:00     | 30 | +1:00     | 9 |  | 3 | 9
+                           | +2:00     | 5  | +2:00     | 1 |  |   |
+    """,
     "urine": """
     what           | urine_output.charttime | urine_output.urineoutput | -> | uo_score
     499.9          | +1:00 | 499.9 |  | 11
@@ -220,6 +238,8 @@ SAPSII = {
     C77                           | 10 | C770  |  | 9
     C800                          | 10 | C800  |  | 9
     C801                          | 10 | C801  |  | 0
+    metastasis and another        | 10 | C770  |  | 9
+                                  | 10 | I10   |  |
     all three                     | 10 | C770  |  | 17
                                   | 10 | C8100 |  |
                                   | 10 | B20   |  |
