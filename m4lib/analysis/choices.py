@@ -24,7 +24,7 @@ from m4lib.analysis.metrics import (
     strict_passes,
     task_deltas,
 )
-from m4lib.analysis.sources import SUPERSEDED, Sources
+from m4lib.analysis.sources import PACKAGE_WHERE, SUPERSEDED, Sources
 from m4lib.analysis.tables.controls import CONTROLS, spec_levels
 from m4lib.analysis.tables.effects import ARMS, native_arms
 from m4lib.analysis.tables.transformed import transformed_arms
@@ -61,22 +61,26 @@ def frame(rows: list[dict[str, Any]]) -> pd.DataFrame:
 def attempts(sources: Sources) -> pd.DataFrame:
     """All attempts of the follow-up, superseded ones included: run key, reward, returncode, stamp, order (0 = first).
 
-    Raises M4Error when the list of superseded runs is not at hand.
+    Without the list of superseded runs only the kept ones; `attempts_note` says so.
     """
-    content = sources.json(SUPERSEDED)
-    if content is None:
-        raise M4Error(f"{SUPERSEDED} is not at hand, so first attempts are not known.")
+    content = sources.json(SUPERSEDED) or {"superseded_runs": []}
+    columns = ["task", "condition", "schema", "model", "trial", "reward", "agent_returncode", "stamp", "kept"]
     older = pd.DataFrame([
         {**run["run_key"], "reward": run["reward"], "agent_returncode": run["agent_returncode"],
          "stamp": run["timestamp_key"], "kept": False} for run in content["superseded_runs"]
-    ])
-    kept = sources["followup"].assign(kept=True)
+    ], columns=columns)
+    kept = sources["followup"].assign(kept=True).reindex(columns=[*columns, "run_id"])
     kept["stamp"] = kept["run_id"].str.extract(r"(\d{8}_\d{6})$", expand=False)
-    columns = ["task", "condition", "schema", "model", "trial", "reward", "agent_returncode", "stamp", "kept"]
-    every = pd.concat([older, kept[columns]], ignore_index=True)[columns]
+    every = pd.concat([older, kept[columns]], ignore_index=True) if len(older) else kept[columns].reset_index(drop=True)
+    every["kept"] = every["kept"].astype(bool)
     every = every.sort_values(["task", "condition", "schema", "model", "trial", "stamp"], ignore_index=True)
     every["order"] = every.groupby(["task", "condition", "schema", "model", "trial"]).cumcount()
     return every
+
+
+def attempts_note(sources: Sources) -> str:
+    """Empty when superseded runs are known, else where they are to be had."""
+    return "" if sources.json(SUPERSEDED) else f"{SUPERSEDED} is not at hand ({PACKAGE_WHERE}); only kept attempts are known."
 
 
 def probe_average(sources: Sources, schema: str) -> float:
@@ -105,6 +109,9 @@ def schema_row(sources: Sources, followup: pd.DataFrame, schema: str, choice: st
 def first_attempts(sources: Sources) -> pd.DataFrame:
     """Kept attempts (the last of each run key) against first attempts and the mean of all attempts."""
     every = attempts(sources)
+    if attempts_note(sources):
+        return pd.DataFrame([schema_row(sources, every, schema, PUBLISHED) for schema in ("obfuscated", "restructured")],
+                            columns=[*COLUMNS, "ratio"])
     key = ["task", "condition", "schema", "model", "trial"]
     sets: dict[str, pd.DataFrame] = {PUBLISHED: every[every["kept"]], "first attempts": every[every["order"] == 0],
             "mean of all attempts": pd.DataFrame(every.groupby(key, as_index=False)["reward"].mean())}
@@ -296,7 +303,8 @@ QUESTIONS = {
 
 def summary(sources: Sources) -> tuple[pd.DataFrame, list[str]]:
     """Every headline number under each choice, and the questions that the data at hand cannot answer."""
-    parts, notes = [], []
+    parts: list[pd.DataFrame] = []
+    notes = [note for note in [attempts_note(sources)] if note]
     for question, function in QUESTIONS.items():
         try:
             parts.append(function(sources).assign(question=question))

@@ -113,7 +113,7 @@ def draw_task_deltas(data: Table) -> Figure:
         positions[task] = y
         y += 1.0
     present = [series for series in data.frame["series"].unique() if (frame["series"] == series).any()]
-    offsets = dict(zip(present, np.linspace(-0.2, 0.2, len(present)) if len(present) > 1 else [0.0], strict=True))
+    offsets = dict(zip(present, np.linspace(-0.2, 0.2, len(present)) if len(present) > 1 else [0.0] * len(present), strict=True))
     with matplotlib.rc_context(style()):
         figure = Figure(figsize=(COLUMN_WIDTH, 0.145 * max(y, 6) + 0.85), layout="constrained")
         axes = figure.subplots()
@@ -142,7 +142,9 @@ def draw_task_deltas(data: Table) -> Figure:
                       color="0.35", va="center", ha="left", rotation=0)
             axes.plot([1.0, 1.0], [heights[0] - 0.4, heights[-1] + 0.4], color="0.6", linewidth=0.8, clip_on=False,
                       transform=axes.get_yaxis_transform())
-        if present:
+        if not present:
+            axes.text(0.5, 0.5, "no task with both conditions", transform=axes.transAxes, ha="center", va="center")
+        else:
             figure.legend(loc="outside upper center", ncols=1 if len(present) > 2 else len(present), frameon=False,
                           handletextpad=0.2, columnspacing=1.0, borderpad=0)
     return figure

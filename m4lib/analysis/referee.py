@@ -83,7 +83,8 @@ def outcome_counts(index: pd.DataFrame) -> pd.DataFrame:
     outcome = pd.Series("scored", index=index.index)
     outcome[index["errors"] > 0] = "evaluation error"
     outcome[~reached] = "never reached the evaluator"
-    exits = index["agent_returncode"].fillna(0).map({0: "normal exit", -1: "time limit"}).fillna("other exit")
+    codes = index["agent_returncode"] if "agent_returncode" in index else pd.Series(float("nan"), index=index.index)
+    exits = codes.map({0: "normal exit", -1: "time limit"}).fillna("other exit").where(codes.notna(), "exit not recorded")
     return pd.DataFrame({"runs": index.groupby([outcome.rename("outcome"), exits.rename("exit")]).size()}).reset_index()
 
 

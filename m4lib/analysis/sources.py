@@ -93,7 +93,7 @@ class Sources:
         return None
 
 
-def _candidates(folder: Path, pattern: str, depth: int = 3) -> list[Path]:
+def _candidates(folder: Path, pattern: str, depth: int = 5) -> list[Path]:
     """Files below `folder`, nearest first; folders that hold no index are not entered."""
     found: list[Path] = []
     level = [folder]
@@ -211,7 +211,8 @@ def load_sources(
         own = _claude_names(own) if claude else own
         return Sources(Path(folder) if folder else None, dict.fromkeys(ROLES, own), {}, cards, texts, Path(index))
     if folder is None or not Path(folder).is_dir():
-        raise M4Error(f"There is no evidence folder at {folder}; give one that holds a published run index; {WHERE}.")
+        raise M4Error(f"There is no evidence folder at {folder}; give one that holds the run indexes (published in the dataset "
+                      f"{DATASET}, folder metadata/run-indexes).")
     folder = Path(folder)
     indexes: dict[str, pd.DataFrame | None] = dict.fromkeys(ROLES)
     paths: dict[str, Path] = {}
@@ -228,7 +229,7 @@ def load_sources(
             indexes[role] = _claude_names(frame) if role in ("sentinel", "replication") else frame
             paths[role] = path
     if not paths:
-        raise M4Error(f"No run index below {folder}. As for a published one, {WHERE}.")
+        raise M4Error(f"No run index below {folder}; the published ones are in the dataset {DATASET}, folder metadata/run-indexes.")
     return Sources(folder, indexes, paths, cards, texts)
 
 
