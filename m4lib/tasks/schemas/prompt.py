@@ -10,6 +10,7 @@ import re
 
 from m4lib.tasks.schemas.codebook import Codebook, codebook, mimic_catalogue
 from m4lib.tasks.schemas.layout import ENCOUNTER_PRESENT, ENCOUNTERS, STACKS, merged_into
+from m4lib.tasks.schemas.rewrite import rewrite
 
 SCHEMAS = (
     ("mimiciv_derived", "computed clinical tables"),
@@ -150,12 +151,17 @@ def transform_instruction(text: str, schema: str, codes: Codebook | None = None)
 def map_skill(text: str, schema: str, codes: Codebook | None = None) -> str:
     """A skill's text with the table names of the transformed schema: the same content, without familiar names.
 
-    Column names stay: they are part of what the skill teaches, and the output contract uses them.
+    Column names in prose stay: they are part of what the skill teaches, and the output contract uses them. Fenced SQL is
+    rewritten whole, columns included, so that it still runs.
     """
     if schema == "native":
         return text
-    mapped = _neutral(_map_tables(text, schema, codes or codebook(), concepts=True))
-    return re.sub(r"\bmimic-(?=[a-z0-9]+(?:-[a-z0-9]+)*\b)", "", mapped)  # names of tasks
+    chosen = codes or codebook()
+    parts = re.split(r"(?<=^```sql\n)(.*?)(?=^```)", text, flags=re.MULTILINE | re.DOTALL)
+    for i, part in enumerate(parts):
+        mapped = rewrite(part, schema, chosen) + "\n" if i % 2 else _map_tables(part, schema, chosen, concepts=True)
+        parts[i] = _neutral(mapped)
+    return re.sub(r"\bmimic-(?=[a-z0-9]+(?:-[a-z0-9]+)*\b)", "", "".join(parts))  # names of tasks
 
 
 def _map_tables(text: str, schema: str, codes: Codebook, *, concepts: bool) -> str:

@@ -385,6 +385,18 @@ def test_instruction_and_skill_texts_are_mapped_by_hand_checked_examples() -> No
     assert map_skill(skill, "native") == skill
 
 
+def test_fenced_sql_of_a_skill_is_rewritten_and_still_runs(mimic_cards: list[Card], tiny_store: Store) -> None:
+    card = next(card for card in mimic_cards if card.name == "mimic-sapsii-24h")
+    sql = reference.reference_sql(card)
+    skill = f"Query on `icustays` of {card.name}:\n\n```sql\n{sql}\n```\n\nAdapt it to MIMIC-IV."
+    for schema in TRANSFORMED:
+        text = map_skill(skill, schema)
+        fenced = re.search(r"^```sql\n(.*?)^```\n", text, re.MULTILINE | re.DOTALL)
+        assert fenced and not NATIVE.search(text) and "mimic" not in text.lower() and text.endswith("Adapt it to this database.")
+        with whole_database(schema, tiny_store) as con:
+            assert len(con.execute(fenced[1]).fetchall()) == 3  # the stay without an admission is not scored
+
+
 @pytest.mark.parametrize("schema", TRANSFORMED)
 def test_the_dictionary_section_describes_and_never_names(schema: str) -> None:
     codes = codebook()
