@@ -1,0 +1,242 @@
+"""One measurement in a process of its own, so that its memory is its own: `python -m tests.bench.stages NAME FOLDER [options]`.
+
+Prints one JSON object: seconds, peak_bytes, rows, and what the stage adds. The folder of one size holds raw/, db and outputs.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+MEMORY = "5GB"
+THREADS = 2
+
+
+def cards() -> dict[str, Any]:
+    from m4lib.cards import load_cards
+    from m4lib.project import find_project
+
+    return load_cards(find_project().tasks)
+
+
+def disk_use(folder: Path) -> int:
+    """Bytes on disk below a folder, hard links once."""
+    stats = [path.lstat() for path in folder.rglob("*") if path.is_file()]
+    return sum({(s.st_dev, s.st_ino): s.st_blocks * 512 for s in stats}.values())
+
+
+def database(folder: Path) -> Path:
+    return folder / "mimic-iv.duckdb"
+
+
+def generate(folder: Path, stays: int) -> dict[str, Any]:
+    """The synthetic MIMIC-IV itself, on one core, uncompressed."""
+    from m4lib.data.synthetic import synthesize
+
+    made = synthesize("mimic-iv", folder / "raw", stays, 1)
+    tables = made["tables"] if isinstance(made, dict) and "tables" in made else {}
+    return {"rows": sum(tables.values()) if tables else None, "bytes": disk_use(folder / "raw")}
+
+
+def floor_read(folder: Path) -> dict[str, Any]:
+    """Baseline of ingest: DuckDB decompresses and parses the same files once, typed, and keeps an aggregate."""
+    from m4lib.data.layout import find_files
+    from m4lib.data.schema import source
+    from tests.bench.bench_ingest import read_all
+
+    read_all(find_files(source("mimic-iv"), folder / "raw"), THREADS, MEMORY)
+    return {}
+
+
+def pandas_read(folder: Path) -> dict[str, Any]:
+    """Baseline of ingest: pandas reads the same files, one after the other."""
+    import pandas as pd
+
+    rows = 0
+    for path in sorted((folder / "raw").rglob("*.csv*")):
+        rows += len(pd.read_csv(path, low_memory=False))
+    return {"rows": rows}
+
+
+def ingest(folder: Path) -> dict[str, Any]:
+    from m4lib.data.build import ingest as run
+
+    made = run("mimic-iv", folder / "raw", database(folder), threads=THREADS, memory_limit=MEMORY, progress=False)
+    return {"rows": sum(table["rows"] for table in made["tables"].values()), "bytes": database(folder).stat().st_size}
+
+
+def floor_scan(folder: Path) -> dict[str, Any]:
+    """Baseline of concepts and references: every column of the two event tables is read from the database once."""
+    from m4lib.duck import connect
+
+    con = connect(database(folder), read_only=True, threads=THREADS, memory_limit=MEMORY)
+    for table in ("mimiciv_icu.chartevents", "mimiciv_hosp.labevents"):
+        con.execute(f"SELECT max(COLUMNS(*)) FROM {table}").fetchall()
+    return {}
+
+
+def pandas_vitals(folder: Path) -> dict[str, Any]:
+    """The obvious pandas for one concept (hourly vital signs) from the same table, as a yardstick of the SQL."""
+    from m4lib.duck import connect
+
+    con = connect(database(folder), read_only=True, threads=THREADS)
+    frame = con.execute("SELECT subject_id, stay_id, charttime, itemid, valuenum FROM mimiciv_icu.chartevents WHERE stay_id IS NOT NULL").df()
+    items = {220045: "heart_rate", 220210: "resp_rate", 220277: "spo2", 220179: "sbp", 220180: "dbp", 220181: "mbp"}
+    frame = frame[frame["itemid"].isin(items)]
+    frame["name"] = frame["itemid"].map(items)
+    wide = frame.pivot_table(index=["subject_id", "stay_id", "charttime"], columns="name", values="valuenum", aggfunc="mean")
+    return {"rows": len(wide)}
+
+
+def one_concept(folder: Path) -> dict[str, Any]:
+    """The vital-sign concept alone, all of its items and plausibility limits, to stand beside the pandas one."""
+    from m4lib.concepts import graph
+    from m4lib.duck import connect
+
+    con = connect(database(folder), read_only=True, threads=THREADS, memory_limit=MEMORY)
+    found = con.execute(f"SELECT count(*) FROM ({graph.load()['vitalsign'].sql})").fetchone()
+    assert found is not None
+    return {"rows": found[0]}
+
+
+def concepts(folder: Path) -> dict[str, Any]:
+    from m4lib.concepts.engine import build_concepts
+    from m4lib.duck import connect
+
+    con = connect(database(folder), threads=THREADS, memory_limit=MEMORY)
+    results = build_concepts(con, force=True)
+    con.close()
+    slow = sorted(results, key=lambda one: -one.seconds)[:3]
+    return {"rows": sum(one.rows for one in results), "slowest": {one.name: round(one.seconds, 2) for one in slow}}
+
+
+def references(folder: Path) -> dict[str, Any]:
+    from m4lib.tasks.reference import write_references
+
+    chosen = [card for card in cards().values() if card.database == "mimic-iv"]
+    made = write_references(chosen, database(folder), folder / "reference", threads=THREADS, memory_limit=MEMORY, force=True)["references"]
+    seconds = {made[card.name]["seconds"]: card.reference_id for card in chosen}
+    return {"rows": sum(made[card.name]["rows"] for card in chosen), "slowest": {seconds[s]: s for s in sorted(seconds, reverse=True)[:3]}}
+
+
+def _taskdbs(folder: Path, schemas: tuple[str, ...]) -> dict[str, Any]:
+    from m4lib.tasks.store import open_store
+    from m4lib.tasks.taskdb import build
+
+    store = open_store(database(folder), folder / "taskdb" / ".store", threads=THREADS, memory_limit=MEMORY)
+    for schema in schemas:
+        for card in cards().values():
+            if card.database == "mimic-iv":
+                build(card, schema, database(folder), folder / "taskdb", store=store, data_prefix="/data")
+    return {"disk_share": disk_use(folder / "taskdb") / database(folder).stat().st_size}
+
+
+def floor_export(folder: Path) -> dict[str, Any]:
+    """Baseline of task databases: every table written to Parquet once."""
+    from m4lib.duck import connect, literal, quote
+
+    con = connect(database(folder), read_only=True, threads=THREADS, memory_limit=MEMORY)
+    target = folder / "export"
+    target.mkdir()
+    names = con.execute("SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name LIKE 'mimiciv%'").fetchall()
+    for schema, table in names:
+        con.execute(f"COPY {quote(schema)}.{quote(table)} TO {literal(str(target / f'{schema}.{table}.parquet'))} (FORMAT parquet, COMPRESSION zstd)")
+    shutil.rmtree(target)
+    return {}
+
+
+def taskdbs(folder: Path) -> dict[str, Any]:
+    return _taskdbs(folder, ("native",))
+
+
+def transformed(folder: Path) -> dict[str, Any]:
+    return _taskdbs(folder, ("obfuscated", "restructured"))
+
+
+def evaluate(folder: Path) -> dict[str, Any]:
+    """Every reference evaluated against itself as a CSV output, all 15 families; the CSVs are written before the clock."""
+    from m4lib.evaluation import evaluate_files
+
+    chosen = {card.reference_id: card for card in cards().values() if card.database == "mimic-iv"}
+    files = {key: (_as_csv(folder, card.name), folder / "reference" / f"{card.name}.parquet", card.evaluation) for key, card in chosen.items()}
+    begun, each = time.perf_counter(), {}
+    for key, (output, reference, contract) in files.items():
+        one = time.perf_counter()
+        result = evaluate_files(output, reference, contract)
+        assert result["reward"] == 1.0, (key, result["reward"])
+        each[key] = round(time.perf_counter() - one, 2)
+    return {"seconds": time.perf_counter() - begun, "slowest": dict(sorted(each.items(), key=lambda item: -item[1])[:3])}
+
+
+def pandas_evaluate(folder: Path) -> dict[str, Any]:
+    """Baseline of evaluation: pandas reads both sides, merges on the keys and compares column by column."""
+    import pandas as pd
+
+    chosen = {card.reference_id: card for card in cards().values() if card.database == "mimic-iv"}
+    files = [(_as_csv(folder, card.name), folder / "reference" / f"{card.name}.parquet", card) for card in chosen.values()]
+    begun = time.perf_counter()
+    for output, reference, card in files:
+        keys = card.evaluation["key_columns"]
+        left, right = pd.read_parquet(reference), pd.read_csv(output, low_memory=False)
+        for key in keys:
+            if pd.api.types.is_datetime64_any_dtype(left[key]):
+                right[key] = pd.to_datetime(right[key])
+        both = left.merge(right, on=keys, how="left", suffixes=("", "_out"), indicator=True)
+        for column in card.scored_columns:
+            a, b = both[column], both[f"{column}_out"]
+            if pd.api.types.is_datetime64_any_dtype(a):
+                b = pd.to_datetime(b)
+            ((a == b) | (a.isna() & b.isna())).mean()
+    return {"seconds": time.perf_counter() - begun}
+
+
+def _as_csv(folder: Path, task: str) -> Path:
+    from m4lib.duck import connect, literal
+
+    path = folder / "output" / f"{task}.csv"
+    if not path.is_file():
+        path.parent.mkdir(exist_ok=True)
+        connect().execute(f"COPY (FROM read_parquet({literal(str(folder / 'reference' / f'{task}.parquet'))})) TO {literal(str(path))} (HEADER)")
+    return path
+
+
+def paper(folder: Path, evidence: str) -> dict[str, Any]:
+    from m4lib.cli import main
+
+    status = main(["paper", "--evidence", evidence, "--out", str(folder / "paper")])
+    assert status == 0, f"paper ended with {status}"
+    return {}
+
+
+def pandas_indexes(folder: Path, evidence: str) -> dict[str, Any]:
+    """Baseline of the paper: pandas reads the run indexes once."""
+    import pandas as pd
+
+    return {"rows": sum(len(pd.read_csv(path, low_memory=False)) for path in Path(evidence).rglob("*_runs.csv"))}
+
+
+STAGES: dict[str, Callable[..., dict[str, Any]]] = {
+    stage.__name__: stage for stage in (
+        generate, floor_read, pandas_read, ingest, floor_scan, pandas_vitals, one_concept, concepts, references, floor_export,
+        taskdbs, transformed, evaluate, pandas_evaluate, paper, pandas_indexes,
+    )
+}
+
+
+def main(argv: list[str]) -> int:
+    name, folder, *rest = argv
+    begun = time.perf_counter()
+    found = STAGES[name](Path(folder), *(int(value) if value.isdigit() else value for value in rest))
+    seconds = time.perf_counter() - begun
+    print(json.dumps({"seconds": seconds, "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, **found}))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
