@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 EXACT = 2**53  # below this a double holds every whole number
 NOT_A_TIME = np.iinfo(np.int64).min
+_LONGEST_TIME = 1000  # characters; the parser below looks at each one in Python
 _BREAKS = "[\n\r\"\x00\x01]"  # a cell with one of these is no number, and would not survive being written as a line
 _LOOKS_LIKE_TIME = re.compile(r"\d{4}-\d{2}-\d{2}|\d{1,2}:\d{2}")
 
@@ -108,10 +109,19 @@ def as_written(values: np.ndarray) -> np.ndarray:
 
 
 def float_text(values: pa.Array) -> pa.Array:
-    """Shortest text of each double with a point or an exponent, so that the column stays one of floats."""
+    """Each double as Python writes it: shortest digits, always with a point or an exponent."""
     text = pc.cast(values, pa.string())
     bare = pc.invert(pc.match_substring_regex(text, "[.en]"))
-    return pc.if_else(bare, pc.binary_join_element_wise(text, ".0", ""), text)
+    text = pc.if_else(bare, pc.binary_join_element_wise(text, ".0", ""), text)
+    # Arrow goes over to exponents later than Python, and leading zeros count as digits when read
+    numbers = values.to_numpy(zero_copy_only=False)
+    with np.errstate(invalid="ignore"):
+        far = np.isfinite(numbers) & (numbers != 0) & ((np.abs(numbers) < 1e-3) | (np.abs(numbers) >= 1e15))
+    if not far.any():
+        return text
+    mine = np.full(len(numbers), None, object)
+    mine[far] = [repr(number) for number in numbers[far].tolist()]
+    return pc.if_else(pa.array(far), pa.array(mine, pa.string()), text)
 
 
 def uniform_times(cells: pa.Array) -> np.ndarray | None:
@@ -152,7 +162,9 @@ def to_numeric(column: pd.Series) -> pd.Series:
 
 
 def to_times(column: pd.Series) -> pd.Series:
-    """Each cell by the notation of the first one; what does not parse is NaT."""
+    """Each cell by the notation of the first one; what does not parse is NaT, and so is a cell of enormous length."""
+    if column.dtype == object:
+        column = column.mask(column.map(lambda cell: isinstance(cell, str) and len(cell) > _LONGEST_TIME), "no time")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pd.to_datetime(column, errors="coerce")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -235,7 +236,9 @@ def match_in_general(reference: Reference, table: Table, keys: tuple[str, ...]) 
     agent["row"] = np.arange(rows)
     agent = agent[~agent.duplicated(names)]
     try:
-        joined = truth.merge(agent, on=names, how="left", sort=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # whole against fractional numbers: those just do not match
+            joined = truth.merge(agent, on=names, how="left", sort=False)
     except (ValueError, TypeError) as error:
         raise EvaluationError(f"The key columns cannot be joined: {str(error).split('. If')[0]}.", readable=True) from None
     first_row = joined["row"].fillna(-1).to_numpy(np.int64)
@@ -266,7 +269,8 @@ _MONTHS = [
 
 def _dates_without_year(column: pd.Series) -> bool:
     """`Jan 5`: lenient parsers read a date, in no year that a time could have."""
-    if column.dtype != object or guess_datetime_format(str(column.iloc[0])) is not None:
+    head = str(column.iloc[0])
+    if column.dtype != object or len(head) > 40 or guess_datetime_format(head) is not None:
         return False
     for cell in column:
         hit = _MONTH_AND_DAY.fullmatch(str(cell))

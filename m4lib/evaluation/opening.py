@@ -22,7 +22,7 @@ from m4lib.evaluation.contract import EvaluationError, MissingOutput
 
 PIECE = 16 << 20  # bytes read (or decompressed) at a time
 MAX_BYTES = 8 << 30  # of text, after decompression
-MAX_FIELD = 32 << 20  # a longer cell is cut; no number and no label has this length
+MAX_FIELD = 4 << 20  # a longer cell is cut; no number and no label has this length
 MAX_LINE = 64 << 20
 MAX_COLUMNS = 16_384
 

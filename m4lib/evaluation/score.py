@@ -178,4 +178,5 @@ def _reason(checks: list[dict[str, Any]], lacking: list[str], extra: int, duplic
     worst = sorted((check["value"], check["check"]) for check in checks[4:] if check["value"] < 1)
     if worst and not words:
         words.append(f"{len(worst)} of {len(checks) - 4} columns differ, most of all {worst[0][1][15:-1]}")
-    return "; ".join(words).capitalize() + "." if words else None
+    text = "; ".join(words)
+    return f"{text[0].upper()}{text[1:]}." if text else None
