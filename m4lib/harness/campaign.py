@@ -7,6 +7,7 @@ that two tiers name is planned once, in the first.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,6 +21,7 @@ from m4lib.errors import M4Error
 CONDITIONS = ("no-skill", "with-skill", "with-skill-all", "with-skill-decoy", "with-skill-rawsql", "operational-spec")
 MAPPED_CONDITION = "with-skill-mapped"  # skills whose table names follow the transformed schema
 SCHEMAS = ("native", "obfuscated", "restructured")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a campaign: it names a folder
 AGENTS = ("codex", "claude", "gemini", "pi-ollama", "oracle", "nop", "scripted")
 TEST_AGENTS = ("oracle", "nop", "scripted")  # never publishable
 EFFORTS = {
@@ -94,6 +96,7 @@ class Campaign:
     tiers: tuple[Mapping[str, Any], ...]
     publishable: bool = True
     publishable_reason: str = ""
+    codes_seed: int | None = None  # deals the codes of the transformed schemas out at random; None: the published ones
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -119,33 +122,68 @@ def load_task_sets(path: str | os.PathLike[str], cards: Mapping[str, Card]) -> d
     return sets
 
 
+ENTRIES = {"campaign", "agent", "reasoning_effort", "trials", "tiers", "publishable", "publishable_reason", "codes_seed"}
+TIER_ENTRIES = {"name", "tasks", "conditions", "schemas", "models", "trials", "only_agent"}
+
+
 def parse_campaign(raw: Mapping[str, Any], where: str = "campaign") -> Campaign:
     """Check the entries of one campaign; M4Error names the first that is missing or wrong."""
-    known = {"campaign", "agent", "reasoning_effort", "trials", "tiers", "publishable", "publishable_reason"}
+    if not isinstance(raw, Mapping):
+        raise M4Error(f"{where}: {raw!r} is no campaign; it needs the entries campaign, agent and tiers.")
     for entry in ("campaign", "agent", "tiers"):
         if not raw.get(entry):
             raise M4Error(f"{where}: the entry `{entry}` is missing.")
+    name = str(raw["campaign"])
+    if not NAME.fullmatch(name):
+        raise M4Error(f"{where}: {name!r} cannot name a campaign's folder; use letters, digits, dots, hyphens and underscores.")
     if raw["agent"] not in AGENTS:
         raise M4Error(f"{where}: unknown agent {raw['agent']!r}; known are {', '.join(AGENTS)}.")
     effort = str(raw.get("reasoning_effort", "auto"))
     resolve_effort(raw["agent"], effort)
+    if not isinstance(raw["tiers"], Sequence) or isinstance(raw["tiers"], str):
+        raise M4Error(f"{where}: `tiers` must be a list.")
     for number, tier in enumerate(raw["tiers"], 1):
-        for entry in ("tasks", "conditions"):
-            if not tier.get(entry):
-                raise M4Error(f"{where}: tier {number} has no `{entry}`.")
-        for condition in tier["conditions"]:
-            if condition not in (*CONDITIONS, MAPPED_CONDITION):
-                raise M4Error(f"{where}: unknown condition {condition!r}; known are {', '.join(CONDITIONS)}.")
-        for schema in tier.get("schemas", ["native"]):
-            if schema not in SCHEMAS:
-                raise M4Error(f"{where}: unknown schema {schema!r}; known are {', '.join(SCHEMAS)}.")
+        _check_tier(tier, f"{where}: tier {number}")
     publishable = bool(raw.get("publishable", True)) and raw["agent"] not in TEST_AGENTS
     reason = str(raw.get("publishable_reason", "" if publishable else f"the agent {raw['agent']} only tests the harness"))
+    seed = raw.get("codes_seed")
+    if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
+        raise M4Error(f"{where}: `codes_seed` must be a whole number, not {seed!r}.")
     return Campaign(
-        name=str(raw["campaign"]), agent=raw["agent"], reasoning_effort=effort, trials=int(raw.get("trials", 5)),
-        tiers=tuple(raw["tiers"]), publishable=publishable, publishable_reason=reason,
-        options={key: value for key, value in raw.items() if key not in known},
+        name=name, agent=raw["agent"], reasoning_effort=effort, trials=_trials(raw.get("trials", 5), where),
+        tiers=tuple(raw["tiers"]), publishable=publishable, publishable_reason=reason, codes_seed=seed,
+        options={key: value for key, value in raw.items() if key not in ENTRIES},
     )
+
+
+def _check_tier(tier: Any, where: str) -> None:
+    if not isinstance(tier, Mapping):
+        raise M4Error(f"{where} is {tier!r}; it needs the entries tasks and conditions.")
+    unknown = sorted(set(tier) - TIER_ENTRIES)
+    if unknown:
+        raise M4Error(f"{where} has unknown entries: {', '.join(map(str, unknown))}; known are {', '.join(sorted(TIER_ENTRIES))}.")
+    for entry in ("tasks", "conditions"):
+        if not tier.get(entry):
+            raise M4Error(f"{where} has no `{entry}`.")
+    for entry in ("conditions", "schemas", "models"):
+        if entry in tier and not isinstance(tier[entry], list):
+            raise M4Error(f"{where}: `{entry}` must be a list, not {tier[entry]!r}.")
+    _trials(tier.get("trials", 1), where)
+    for condition in tier["conditions"]:
+        if condition not in (*CONDITIONS, MAPPED_CONDITION):
+            raise M4Error(f"{where}: unknown condition {condition!r}; known are {', '.join((*CONDITIONS, MAPPED_CONDITION))}.")
+    schemas = tier.get("schemas", ["native"])
+    for schema in schemas:
+        if schema not in SCHEMAS:
+            raise M4Error(f"{where}: unknown schema {schema!r}; known are {', '.join(SCHEMAS)}.")
+    if MAPPED_CONDITION in tier["conditions"] and "native" in schemas:
+        raise M4Error(f"{where}: {MAPPED_CONDITION} is with-skill on the native schema; give it only transformed schemas.")
+
+
+def _trials(value: Any, where: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise M4Error(f"{where}: `trials` must be a whole number from 1, not {value!r}.")
+    return value
 
 
 def load_campaigns(path: str | os.PathLike[str]) -> list[Campaign]:
@@ -164,7 +202,13 @@ def load_campaigns(path: str | os.PathLike[str]) -> list[Campaign]:
         if "campaign" not in raw:
             raise M4Error(f"{path} names no campaign: give it `campaign`, `agent` and `tiers`, or a list `campaigns`.")
         entries = [raw]
-    return [parse_campaign(entry, f"{path.name}, campaign {number}") for number, entry in enumerate(entries, 1)]
+    if not isinstance(entries, list):
+        raise M4Error(f"{path}: `campaigns` must be a list.")
+    found = [parse_campaign(entry, f"{path.name}, campaign {number}") for number, entry in enumerate(entries, 1)]
+    twice = sorted({campaign.name for campaign in found if [other.name for other in found].count(campaign.name) > 1})
+    if twice:
+        raise M4Error(f"{path} names the campaign {twice[0]} twice; each has a folder of its own.")
+    return found
 
 
 def expected_seconds(task: str, condition: str) -> float:

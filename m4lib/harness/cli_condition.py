@@ -6,13 +6,13 @@ import argparse
 import json
 
 from m4lib.cards import get_card
-from m4lib.harness.conditions import CONDITIONS, SCHEMAS, SKILL_DIRS, Condition, materialize
+from m4lib.harness.conditions import CONDITIONS, MAPPED, SCHEMAS, SKILL_DIRS, Condition, materialize
 from m4lib.project import find_project
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, help="task name, e.g. mimic-sofa-24h")
-    parser.add_argument("--condition", required=True, choices=CONDITIONS)
+    parser.add_argument("--condition", required=True, choices=(*CONDITIONS, MAPPED))
     parser.add_argument("--schema", default="native", choices=SCHEMAS)
     parser.add_argument("--agent", default="claude", choices=sorted(SKILL_DIRS))
     parser.add_argument("--map-skills", action="store_true", help="on a transformed schema, skills with its table names")

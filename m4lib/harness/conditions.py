@@ -8,9 +8,10 @@
 | with-skill-decoy | one skill of another family, by the card's map | same |
 | with-skill-rawsql | the reference SQL in the shell of a skill | same |
 | operational-spec | none | notes + instruction + specification |
+| with-skill-mapped | with-skill, with the table names of the transformed schema | same |
 
 On a transformed schema the instruction is rewritten and a dictionary of the database's names is appended; skills stay
-as they are unless `map_skills` is asked for. Whatever is missing or empty is an M4Error here, before anything starts.
+as they are unless `map_skills` or the condition with-skill-mapped asks for it. Whatever is missing or empty is an M4Error here, before anything starts.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from m4lib.project import Project, find_project
 from m4lib.tasks import schemas
 
 CONDITIONS = ("no-skill", "with-skill", "with-skill-all", "with-skill-decoy", "with-skill-rawsql", "operational-spec")
+MAPPED = "with-skill-mapped"  # on transformed schemas only
 SCHEMAS = ("native", "obfuscated", "restructured")
 
 # where each agent's command line looks for skills, relative to the working folder
@@ -92,28 +94,31 @@ class Condition:
 
 def materialize(
     card: Card, condition: str, schema: str = "native", agent: str = "claude", project: Project | None = None,
-    *, map_skills: bool = False,
+    *, map_skills: bool = False, codes: schemas.Codebook | None = None,
 ) -> Condition:
     """All that a run of `card` under `condition` receives; pure, nothing is written.
 
     map_skills: on a transformed schema, give skills with that schema's table names instead of their native text.
+    codes: names of the transformed schema (default: the published ones).
     Raises M4Error for an unknown name, a missing or empty artefact, a condition that the task does not have, and a
     transformed schema of an eICU task.
     """
-    _check("condition", condition, CONDITIONS)
+    _check("condition", condition, (*CONDITIONS, MAPPED))
+    if condition == MAPPED and schema == "native":
+        raise M4Error(f"{MAPPED} is with-skill on the native schema; choose a transformed schema, or with-skill.")
     _check("schema", schema, SCHEMAS)
     _check("agent", agent, SKILL_DIRS)
     if schema != "native" and card.database != "mimic-iv":
         raise M4Error(f"{card.name} has no {schema} schema: only the MIMIC-IV tasks are transformed.")
     project = project or find_project()
-    skills = _skills(card, condition, project)
+    skills = _skills(card, "with-skill" if condition == MAPPED else condition, project)
     folder = SKILL_DIRS[agent]
     files = {f"{folder}/{skill.name}/{file}": text for skill in skills for file, text in sorted(skill.files.items())}
-    if map_skills and schema != "native":
-        files = {path: schemas.map_skill(text, schema) for path, text in files.items()}
+    if (map_skills or condition == MAPPED) and schema != "native":
+        files = {path: schemas.map_skill(text, schema, codes) for path, text in files.items()}
     return Condition(
         task=card.name, condition=condition, schema=schema, agent=agent,
-        prompt=_prompt(card, condition, schema),
+        prompt=_prompt(card, condition, schema, codes),
         files=files,
         skills=tuple(skill.name for skill in skills),
         skill_dir=folder,
@@ -172,7 +177,7 @@ def _skills(card: Card, condition: str, project: Project) -> list[Skill]:
     return []
 
 
-def _prompt(card: Card, condition: str, schema: str) -> str:
+def _prompt(card: Card, condition: str, schema: str, codes: schemas.Codebook | None) -> str:
     """Isolation note, convention note, instruction, then the specification and the dictionary where they belong."""
     body = _read(card.instruction_path, f"the instruction of {card.name}")
     if condition == "operational-spec":
@@ -181,8 +186,8 @@ def _prompt(card: Card, condition: str, schema: str) -> str:
         body += "\n" + SPEC_HEADING + "\n" + _read(card.spec_path, f"the operational specification of {card.name}")
     parts = [ISOLATION_NOTE, CONVENTION_NOTE, body]
     if schema != "native":
-        parts[2] = schemas.transform_instruction(body, schema)
-        parts.append(schemas.dictionary_section(schema, derived=not card.drops_all_derived))
+        parts[2] = schemas.transform_instruction(body, schema, codes)
+        parts.append(schemas.dictionary_section(schema, codes, derived=not card.drops_all_derived))
     return "\n".join(part.strip() + "\n" for part in parts)
 
 

@@ -18,6 +18,7 @@ from m4lib.cards import Card
 from m4lib.concepts import graph
 from m4lib.errors import M4Error
 from m4lib.harness.conditions import Condition
+from m4lib.tasks.schemas import Codebook
 
 FENCE = re.compile(r"^```sql\n(.*?)^```", re.DOTALL | re.MULTILINE)
 USAGE = {"input": 1000, "cached": 400, "output": 50}
@@ -43,14 +44,16 @@ def sql_of_skill(files: Mapping[str, str]) -> str:
     raise M4Error("The raw-SQL condition holds no SQL block, so the oracle has nothing to execute.")
 
 
-def conversation(card: Card, condition: Condition, *, schema: str = "native", trial: int = 1) -> dict[str, Any]:
+def conversation(
+    card: Card, condition: Condition, *, schema: str = "native", trial: int = 1, codes: Codebook | None = None
+) -> dict[str, Any]:
     """The script for one run of `card`: right with a helpful skill, slightly wrong without."""
     commands = [LOOK]
     if condition.files:
         paths = " ".join(sorted(condition.files))
         commands = [f"find {condition.skill_dir} -name '*.md'", f"cat {paths}", LOOK]
-    helpful = condition.condition in ("with-skill", "with-skill-all", "with-skill-rawsql", "operational-spec")
-    statements = reference_statements(card, schema)
+    helpful = condition.condition in ("with-skill", "with-skill-mapped", "with-skill-all", "with-skill-rawsql", "operational-spec")
+    statements = reference_statements(card, schema, codes)
     if not helpful:
         statements[-1] = flawed(card, statements[-1], trial)
     return script([*commands, sql_command(statements)])
@@ -66,8 +69,8 @@ def sql_command(statements: Sequence[str]) -> str:
     return f"cat > solve.py <<'EOF'\n{body}\nEOF\npython3 solve.py"
 
 
-def reference_statements(card: Card, schema: str = "native") -> list[str]:
-    """SQL that yields the reference in the card's own task database. Derived concepts that a raw task lacks are made first,
+def reference_statements(card: Card, schema: str = "native", codes: Codebook | None = None) -> list[str]:
+    """SQL that yields the reference in the card's own task database, `codes` being its names. Derived concepts that a raw task lacks are made first,
     as temporary tables; raw tasks in a transformed schema have no such SQL (M4Error)."""
     reference = card.reference_path.read_text(encoding="utf-8")
     if schema != "native":
@@ -75,7 +78,7 @@ def reference_statements(card: Card, schema: str = "native") -> list[str]:
 
         if card.drops_all_derived:
             raise M4Error(f"There is no script for {card.name} in the {schema} schema; give the replay its own conversation.")
-        return [rewrite(reference, schema)]
+        return [rewrite(reference, schema, codes)]
     if not card.drops_all_derived:
         return [reference]
     concepts = graph.load()

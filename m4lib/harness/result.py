@@ -189,12 +189,14 @@ class Evidence:
 
     def _provenance(self) -> dict[str, Any]:
         card = self.spec.card.folder / "task.toml"
+        codes = self.settings.codes(self.spec.schema)
         facts = {name: value for name, value in self.facts.items() if name != "argv"}
         return {
             "source": record.source_commit(self.project.root), **facts,
             "cli_version": self.trace.cli_version or facts["cli_version_pinned"],
             "prompt_sha256": sha256_text(self.condition.prompt), "condition_sha256": self.condition.sha256,
             "condition_files": {path: sha256_text(text) for path, text in sorted(self.condition.files.items())},
+            "codes_seed": self.settings.codes_seed if codes else None, "codes_sha256": codes.sha256 if codes else None,
             "card_sha256": record.file_hash(card) if card.is_file() else None,
             "reference_sha256": record.file_hash(self.reference), "evaluator_sha256": record.package_hash("evaluation"),
             "harness_sha256": record.package_hash("harness"), "limits": self.settings.run_limits.as_dict(),

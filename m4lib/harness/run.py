@@ -35,6 +35,7 @@ from m4lib.harness.network import ModelAccess, ModelNetwork, Traffic
 from m4lib.harness.supervise import Outcome, TraceFile, supervise
 from m4lib.harness.workspace import Workspace, prepare, remove_left_over, taskdb_folder
 from m4lib.project import Project, find_project
+from m4lib.tasks import schemas
 
 PROXY_NAMES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 
@@ -72,6 +73,7 @@ class HarnessSettings:
     model_access: how an agent reaches its model; None: its provider, with the key in the environment.
     scratch: where working folders lie; None: the temporary folder when it can hard-link, else beside `taskdb_dir`.
     publishable / publishable_reason: a campaign may say that its runs are not evidence; it cannot say that they are.
+    codes_seed: deals the codes of transformed schemas out at random; None: the published ones.
     conditions: by condition name; only for tests of the harness itself.
     """
 
@@ -86,7 +88,12 @@ class HarnessSettings:
     scratch: Path | None = None
     publishable: bool = True
     publishable_reason: str = ""
+    codes_seed: int | None = None
     conditions: Mapping[str, Condition] | None = None
+
+    def codes(self, schema: str) -> schemas.Codebook | None:
+        """The names of a transformed schema; None for the native one."""
+        return None if schema == "native" else schemas.codebook(seed=self.codes_seed)
 
     @property
     def run_limits(self) -> Limits:
@@ -113,12 +120,14 @@ def run_one(
     project = settings.project or find_project()
     agent = agent or get_agent(spec.agent)
     effort = resolve_effort(spec.agent, spec.effort)
-    database = taskdb_folder(settings.taskdb_dir, spec.card.name, spec.schema)
+    database = taskdb_folder(settings.taskdb_dir, spec.card.name, spec.schema, settings.codes_seed)
     reference = settings.reference_dir / f"{spec.card.name}.parquet"
     if not reference.is_file():
         raise M4Error(f"There is no reference output {reference}; build it with `python -m m4lib reference`.")
     held = settings.conditions or {}
-    condition = held.get(spec.condition) or materialize(spec.card, spec.condition, spec.schema, spec.agent, project)
+    condition = held.get(spec.condition) or materialize(
+        spec.card, spec.condition, spec.schema, spec.agent, project, codes=settings.codes(spec.schema)
+    )
     journal = Journal(settings.results_root, spec.key)
     journal.begin()
     try:
@@ -230,13 +239,17 @@ class _Attempt:
         """What the scripted agents execute: the given program, or for the oracle the raw-SQL condition's query."""
         if self.spec.agent != "oracle" or self.spec.script:
             return self.spec.script
+        codes = self.settings.codes(self.spec.schema)
+        if codes:
+            return replay.reference_statements(self.spec.card, self.spec.schema, codes)[-1]
         held = self.settings.conditions or {}
         name = "with-skill-rawsql"
         condition = held.get(name) or materialize(self.spec.card, name, self.spec.schema, self.spec.agent, self.project)
         return replay.sql_of_skill(condition.files)
 
     def _conversation(self) -> dict[str, Any]:
-        return replay.conversation(self.spec.card, self.condition, schema=self.spec.schema, trial=self.spec.trial)
+        codes = self.settings.codes(self.spec.schema)
+        return replay.conversation(self.spec.card, self.condition, schema=self.spec.schema, trial=self.spec.trial, codes=codes)
 
     @staticmethod
     def _environment(own: Mapping[str, str], network: bool) -> dict[str, str]:

@@ -36,9 +36,18 @@ class Workspace:
         return self.folder / "data"
 
 
-def taskdb_folder(taskdb_dir: Path, task: str, schema: str) -> Path:
+def seeded_folder(taskdb_dir: Path, codes_seed: int | None) -> Path:
+    """Where the transformed task databases with these codes lie; those with random codes apart from the published ones."""
+    return taskdb_dir if codes_seed is None else taskdb_dir / f"codes-{codes_seed}"
+
+
+def taskdb_folder(taskdb_dir: Path, task: str, schema: str, codes_seed: int | None = None) -> Path:
     """The folder that is mounted; M4Error when the task database is missing, unfinished, or made for another place."""
-    places = [taskdb_dir / schema / task, *([taskdb_dir / task] if schema == "native" else [])]
+    if schema == "native":
+        places = [taskdb_dir / schema / task, taskdb_dir / task]
+    else:
+        taskdb_dir = seeded_folder(taskdb_dir, codes_seed)
+        places = [taskdb_dir / schema / task]
     for folder in places:
         database = folder / "database.duckdb"
         if database.is_file():
