@@ -25,6 +25,7 @@ from m4lib.tasks.schemas import (
     distinctive_names,
     map_skill,
     mimic_catalogue,
+    show,
     transform_instruction,
 )
 from m4lib.tasks.schemas.layout import MERGED_ORIGINALS, coded_column, layout, link_names, merged_into, stack_sql
@@ -458,3 +459,16 @@ def test_merged_columns_take_the_type_of_the_side_that_has_them(tiny_store: Stor
         kinds = {row[0]: row[1] for row in con.execute(f"DESCRIBE {sql}").fetchall()}
     assert kinds["starttime"] == kinds["charttime"] == "TIMESTAMP" and kinds["rate"] == kinds["value"] == "DOUBLE"
     assert kinds["direction"] == "VARCHAR" and list(kinds)[-1] == "direction"
+
+
+def test_drawings_show_what_the_files_hold(tiny_store: Store) -> None:
+    codes = codebook(seed=4)
+    shown = {code: [columns[c] for c in stored.columns] for code, stored, columns in layout("restructured", list(tiny_store.relations), tiny_store, codes)}
+    for merged, code in codes.restructured_tables.items():
+        assert list(show.merged_columns(merged, codes)["code"]) == shown[code], merged
+    went = show.where_it_went(codes, derived=True)
+    assert set(went["restructured"]) == set(shown) and len(went) == 94
+    assert (went["rows"] != "all").sum() == 9
+    for figure in (show.draw_moves(codes), show.draw_merged(codes)):
+        drawn = {text.get_text() for axes in figure.axes for text in axes.texts} | {axes.get_title("left") for axes in figure.axes}
+        assert any(codes.restructured_tables["flows"] in text for text in drawn)
