@@ -13,7 +13,7 @@ from typing import Any
 
 CONTROL = {".cache", ".claude", ".codex", ".gemini", ".pi", ".skills", ".config", ".local", ".npm", "__pycache__"}
 DATABASES = (".duckdb", ".duckdb.wal", ".db", ".sqlite", ".sqlite-shm", ".sqlite-wal", ".sqlite3")
-KEEP_TOTAL, KEEP_COUNT = 200 << 20, 500
+KEEP_TOTAL, KEEP_COUNT = 64 << 20, 500
 
 
 @dataclass

@@ -20,14 +20,18 @@ SENSITIVE = (
     "/benchmark/lib/dictionary.json", "/tmp/clinskillsbench/_db_cache", "/host-auth", "/claude-auth", "ground_truth/",
     "ground_truth.csv", "ground_truth.sql", "dictionary.json",
 )
-SECRETS = {
-    "anthropic key": re.compile(r"sk-ant-[A-Za-z0-9_-]{16,}"),
-    "openai key": re.compile(r"\bsk-(?!ant-)[A-Za-z0-9_-]{20,}"),
-    "google key": re.compile(r"\bAIza[0-9A-Za-z_-]{30,}"),
-    "github token": re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}"),
-    "slack token": re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}"),
-    "private key": re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----"),
-    "token in JSON": re.compile(r'\\?"(?:access_token|refresh_token|id_token|api_?key)\\?"\s*:\s*\\?"[^"\\]{12,}', re.IGNORECASE),
+# kind -> (literals of which one must occur, in lower case; pattern): the literals are found a hundred times faster
+SECRETS: dict[str, tuple[tuple[str, ...], re.Pattern[str]]] = {
+    "anthropic key": (("sk-ant-",), re.compile(r"sk-ant-[A-Za-z0-9_-]{16,}")),
+    "openai key": (("sk-",), re.compile(r"\bsk-(?!ant-)[A-Za-z0-9_-]{20,}")),
+    "google key": (("aiza",), re.compile(r"\bAIza[0-9A-Za-z_-]{30,}")),
+    "github token": (("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), re.compile(r"\bgh[pousr]_[A-Za-z0-9]{20,}")),
+    "slack token": (("xox",), re.compile(r"\bxox[abprs]-[A-Za-z0-9-]{10,}")),
+    "private key": (("-----begin",), re.compile(r"-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----")),
+    "token in JSON": (
+        ("_token", "api_key", "apikey"),
+        re.compile(r'\\?"(?:access_token|refresh_token|id_token|api_?key)\\?"\s*:\s*\\?"[^"\\]{12,}', re.IGNORECASE),
+    ),
 }
 RUN_END = re.compile(r"_t\d{1,6}_\d{8}_\d{6}")  # how every run id ends; what stands before it is compared as text
 
@@ -69,7 +73,11 @@ def contamination(
             violations += [f"{name}: a path of the host" for path in own_paths if path in text][:1]
             violations += [f"{name}: a marker planted outside the run" for marker in markers if marker in text][:1]
             violations += [f"{name}: the provider's credential" for secret in secrets if len(secret) >= 8 and secret in text][:1]
-            violations += [f"{name}: {kind}" for kind, pattern in SECRETS.items() if pattern.search(text)]
+            low = text.lower()
+            violations += [
+                f"{name}: {kind}" for kind, (signs, pattern) in SECRETS.items()
+                if any(sign in low for sign in signs) and pattern.search(text)
+            ]
             if any(text.endswith(other, 0, found.end()) for found in RUN_END.finditer(text) for other in ends.get(found.group(), ())):
                 violations.append(f"{name}: the id of another run")
     violations = list(dict.fromkeys(violations))
@@ -94,7 +102,7 @@ def redact(text: str, secrets: Iterable[str] = ()) -> str:
     for secret in secrets:
         if len(secret) >= 8:
             text = text.replace(secret, "[redacted]")
-    for pattern in SECRETS.values():
+    for _signs, pattern in SECRETS.values():
         text = pattern.sub("[redacted]", text)
     return text
 

@@ -121,7 +121,7 @@ class Traffic:
         """Raise ProviderFailure when the run ended because of the model's side and not because of the agent."""
         if outcome.state == "finished" and outcome.returncode == 0 and not trace.failed and (has_output or trace.finished):
             return
-        last = next((entry for entry in reversed(self.calls) if entry.get("allowed")), None)
+        last = next((entry for entry in reversed(self.calls) if entry.get("allowed") and not entry.get("unfinished")), None)
         if trace.rate_limited:
             raise ProviderFailure("rate_limit", "The provider limits the rate of requests.", trace.rate_limited_until)
         if last is None:
@@ -284,6 +284,10 @@ class ModelNetwork:
 
     def collect(self) -> Traffic:
         """Read what proxy and gateway logged; call it after the agent has ended and before `close`."""
+        self._closing = True
+        # on TERM both log what is still open; a connection that the agent never closed would be missing
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(lambda role: self.sidecars[role].stop(5), [role for role in ("proxy", "model") if role in self.sidecars]))
         records: list[dict[str, Any]] = []
         for role in ("proxy", "model"):
             container = self.sidecars.get(role)

@@ -8,7 +8,9 @@ object a request: ts, by, method, path, status, model asked for, model that answ
 
 import http.client
 import json
+import os
 import re
+import signal
 import sys
 import threading
 import time
@@ -21,6 +23,7 @@ HOSTED = re.compile(r"web_?search|web_?fetch|google_?search|url_?context|code_?(
 MODEL = re.compile(rb'"(?:model|modelVersion)"\s*:\s*"([^"]{1,100})"')
 CONFIG: dict = {}
 LOCK = threading.Lock()
+GOING: dict[int, dict] = {}  # requests that wait for the provider
 
 
 def log(**values):
@@ -100,7 +103,8 @@ class Handler(BaseHTTPRequestHandler):
         query = urlsplit(self.path).query
         # a key in the query would be the agent's own placeholder
         query = "&".join(part for part in query.split("&") if part and not part.startswith("key="))
-        down, first, status, retry = 0, b"", 502, None
+        down, first, status, retry, error = 0, b"", 502, None, None
+        GOING[id(upstream)] = {**facts, "model": model, "up": len(body), "begun": started}
         try:
             upstream.request(self.command, path + ("?" + query if query else ""), body, headers)
             response = upstream.getresponse()
@@ -124,6 +128,7 @@ class Handler(BaseHTTPRequestHandler):
                 self.answer(502, "the provider cannot be reached")
         finally:
             upstream.close()
+            GOING.pop(id(upstream), None)
             self.close_connection = True
         served = MODEL.search(first)
         log(
@@ -142,7 +147,16 @@ class Server(ThreadingHTTPServer):
         pass  # a client that went away
 
 
+def last_words(*_signal):
+    """The run is over: log the requests that still wait, then end."""
+    for entry in list(GOING.values()):
+        begun = entry.pop("begun")
+        print(json.dumps({"ts": round(time.time(), 3), "by": "gateway", **entry, "allowed": True, "status": None, "seconds": round(time.monotonic() - begun, 3), "unfinished": True}), flush=True)
+    os._exit(0)
+
+
 def main():
+    signal.signal(signal.SIGTERM, last_words)
     CONFIG.update(json.loads(sys.stdin.buffer.readline()))
     url = urlsplit(CONFIG["upstream"])
     CONFIG.update(scheme=url.scheme, host=url.hostname, netloc=url.netloc, port_up=url.port or (443 if url.scheme == "https" else 80))

@@ -7,6 +7,8 @@ name in the TLS greeting must be the host that was asked for. Addresses are look
 
 import asyncio
 import json
+import os
+import signal
 import sys
 import time
 from urllib.parse import urlsplit
@@ -38,6 +40,13 @@ class Proxy:
         self.allow = {entry.lower() for entry in allow}
         self.log = Log()
         self.open = 0
+        self.going: dict[int, dict] = {}  # allowed connections that are not in the log yet
+
+    def last_words(self):
+        """The run is over: log what is still open, then end."""
+        for entry in self.going.values():
+            self.log.write(**entry["facts"], allowed=True, up=entry["up"][0], down=entry["down"][0], seconds=round(time.monotonic() - entry["started"], 3), unfinished=True)
+        os._exit(0)
 
     async def client(self, reader, writer):
         if self.open >= MAX_OPEN:
@@ -88,6 +97,7 @@ class Proxy:
             await writer.drain()
             return
         up, down = [0], [0]
+        self.going[id(up)] = {"facts": entry, "up": up, "down": down, "started": started}
         try:
             if method == "CONNECT":
                 if port != "443":
@@ -108,6 +118,7 @@ class Proxy:
                 sending.cancel()
         finally:
             up_writer.close()
+            del self.going[id(up)]
             self.log.write(**entry, allowed=True, up=up[0], down=down[0], seconds=round(time.monotonic() - started, 3))
 
 
@@ -156,6 +167,7 @@ async def main():
     config = json.loads(sys.stdin.buffer.readline())
     proxy = Proxy(config["allow"])
     server = await asyncio.start_server(proxy.client, "0.0.0.0", config.get("port", 3128), backlog=512)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, proxy.last_words)
     print(json.dumps({"ready": True}), flush=True)
     async with server:
         await server.serve_forever()

@@ -1,0 +1,65 @@
+"""The leak canary: an adversary fails at everything in our containers, and finds what a careless container leaves open."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from m4lib.harness import images
+from m4lib.harness.canary import MINIMUM, leak_canary
+from m4lib.harness.docker_host import Container, Engine
+from tests.harness.site import Site
+
+pytestmark = pytest.mark.docker
+
+
+@pytest.mark.parametrize("network", [False, True])
+def test_the_adversary_fails_at_everything(engine: Engine, clean: Site, network: bool) -> None:
+    record = leak_canary(clean.card, clean.settings, network=network, rows=("a row that was deleted",), engine=engine)
+    report = record["canary_report"]
+    assert report["leaks"] == [] and record["canary_passed"], record["canary_validation"]
+    assert len(report["probes"]) >= 80 > MINIMUM and len({probe["name"] for probe in report["probes"]}) == len(report["probes"])
+    assert record["task"] == "leak-canary" and record["trial"] == 0 and not record["publishable"]
+    assert clean.published() == [], "a canary is kept apart from the runs"
+    denied = record["agent_result"].get("egress_violations", [])
+    assert ("example.com:443" in denied) is network, "the probes did reach the proxy"
+
+
+def test_the_adversary_finds_what_a_careless_container_leaves_open(engine: Engine, clean: Site, tmp_path: Path) -> None:
+    """The positive control: without it, a probe that cannot find anything would look like safety."""
+    work = tmp_path / "careless"
+    work.mkdir(mode=0o777)
+    work.chmod(0o777)
+    (work / "marker").write_text("planted-token")
+    data = clean.settings.taskdb_dir / "toy-score"
+    ask = {
+        "absent": {"host_work": "/host"}, "markers": ["planted-token"], "words": ["toy-score", "careless"], "dropped": ["scores"],
+        "rows": ["PAR1"], "host_port": None, "proxy": "",
+    }
+    (work / "ask.json").write_text(json.dumps(ask))
+    (work / "probes.py").write_text((images.CONTEXT / "runner" / "leak_probes.py").read_text())
+    tag = images.agent_image(engine, None).tag
+    volumes = {str(work): {"bind": "/work", "mode": "rw"}, str(data): {"bind": "/data", "mode": "rw"}, str(tmp_path): {"bind": "/host", "mode": "ro"}, "/var/run/docker.sock": {"bind": "/var/run/docker.sock", "mode": "rw"}}
+    network = engine.network(clean.settings.labels(), internal=False)
+    container = None
+    try:
+        container = Container.create(
+            engine, tag, ["python3", "/work/probes.py", "/work/ask.json"], clean.settings.labels(), entrypoint=[], network=network, user="0:0", volumes=volumes,
+            environment={"KEY": "sk-careless", "TASK": "toy-score"}, cap_add=["SYS_ADMIN"], security_opt=["seccomp=unconfined"],
+        )
+        container.start()
+        assert container.wait(100) == 0, container.logs()
+        report = json.loads((work / "report.json").read_text())
+    finally:
+        if container is not None:
+            container.remove()
+        network.remove()
+    found = {probe["name"] for probe in report if probe["leak"]}
+    assert {
+        "path_host_work", "docker_socket", "planted_marker", "foreign_mounts", "mount_sources_tell_nothing", "environment_tells_nothing", "environment_holds_no_key",
+        "root_user", "become_root", "capabilities", "new_privileges", "seccomp_filter", "mount_something", "make_device", "process_one_environment",
+        "process_one_files", "write_root", "write_data", "write_etc", "write_opt", "write_database", "dropped_names_in_bytes", "dropped_names_in_catalogue",
+        "dropped_rows_in_bytes", "raw_socket",
+    } <= found, sorted(found)
