@@ -221,6 +221,7 @@ below 1 counts as 1                                | 0.2  | 0.1 | 0.5 | 140 |   
 creatinine 2: 0.663 + 0.643 = 1.306                | 2    | 1   | 1   | 140 |   |  | 13 | 13
 creatinine 4: 1.327 + 0.643 = 1.970                | 4    | 1   | 1   | 140 |   |  | 20 | 20
 creatinine above 4 counts as 4                     | 9    | 1   | 1   | 140 |   |  | 20 | 20
+4.2 too: 1.327 + 0.069 + 0.643 = 2.039             | 4.2  | 1.2 | 1   | 140 |   |  | 20 | 20
 dialysis counts as 4                               | 1    | 1   | 1   | 140 | 1 |  | 20 | 20
 dialysis without any laboratory                    |      |     |     |     | 1 |  | 20 | 20
 bilirubin 10: 0.870 + 0.643 = 1.513                | 1    | 10  | 1   | 140 |   |  | 15 | 15

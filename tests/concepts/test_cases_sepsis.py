@@ -64,7 +64,11 @@ SUSPICION = {
                                                   |       |            | 40 | -10:00 | +2:00 | SWAB  | -      | -     |  |   |       |   |       |
     two names of one specimen: last in alphabet   | +1:00 | Vancomycin | 41 | -10:00 | +0:00 | SWAB  | -      | -     |  | 1 | URINE | 0 | +0:00 | +0:00
                                                   |       |            | 41 | -10:00 | +0:00 | URINE | -      | -     |  |   |       |   |       |
-    two times of one specimen: the later          | +1:00 | Vancomycin | 42 | -10:00 | -      | SWAB | -      | -     |  | 1 | SWAB | 0 | +0:30 | +0:30
+    two times of one specimen: the later          | +1:00 | Vancomycin | 43 | -34:00 | +0:15 | SWAB | -      | -     |  | 1 | SWAB | 0 | +0:30 | +0:30
+                                                  |       |            | 43 | -10:00 | +0:30 | SWAB | -      | -     |  |   |       |   |       |
+    two dates of one specimen: the later          | +1:00 | Vancomycin | 44 | -34:00 | -     | SWAB | -      | -     |  | 1 | SWAB | 0 | -10:00 | -10:00
+                                                  |       |            | 44 | -10:00 | -     | SWAB | -      | -     |  |   |       |   |       |
+    one row of a specimen with a time             | +1:00 | Vancomycin | 42 | -10:00 | -      | SWAB | -      | -     |  | 1 | SWAB | 0 | +0:30 | +0:30
                                                   |       |            | 42 | -10:00 | +0:30  | SWAB | -      | -     |  |   |       |   |       |
     """,
 }

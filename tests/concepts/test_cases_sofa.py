@@ -88,6 +88,7 @@ HOURLY = {
     norepinephrine 0.1               |  |  | +0:10 | +1:10 | 0.1  |  |  |  |  |  |  |  |  |  |  | 3
     norepinephrine 0.101             |  |  | +0:10 | +1:10 | 0.101 |  |  |  |  |  |  |  |  |  |  | 4
     norepinephrine charted as 0      |  |  | +0:10 | +1:10 | 0    |  |  |  |  |  |  |  |  |  |  | 3
+    norepinephrine 0.15 alone        |  |  | +0:10 | +1:10 | 0.15 |  |  |  |  |  |  |  |  |  |  | 4
     epinephrine 0.1                  |  |  |  |  |  | +0:10 | +1:10 | 0.1 |  |  |  |  |  |  |  | 3
     epinephrine 0.11                 |  |  |  |  |  | +0:10 | +1:10 | 0.11 |  |  |  |  |  |  |  | 4
     dopamine 5                       |  |  |  |  |  |  |  |  | +0:10 | +1:10 | 5    |  |  |  |  | 2
@@ -148,6 +149,18 @@ HOURLY = {
     urine 600, creatinine 2 | +0:30 | 2   | +0:30 | 600 | 24 |  | 2 | 600
     neither                 |  |  |  |  |  |  | - | -
     """,
+    "the worst of several values in the hour": """
+    what        | bg.charttime | bg.specimen | bg.pao2fio2ratio | vitalsign.charttime | vitalsign.mbp | gcs.charttime | gcs.gcs | enzyme.charttime | enzyme.bilirubin_total | chemistry.charttime | chemistry.creatinine | epinephrine.starttime | epinephrine.endtime | epinephrine.vaso_rate | -> | pao2fio2ratio_novent | meanbp_min | gcs_min | bilirubin_max | creatinine_max | rate_epinephrine | respiration | liver | cns | renal | cardiovascular
+    worse first | +0:10 | ART. | 250 | +0:10 | 50 | +0:10 | 8  | +0:10 | 7 | +0:10 | 4 | +0:10 | +2:00 | 0.2  |  | 250 | 50 | 8 | 7 | 4 | 0.2 | 2 | 3 | 3 | 3 | 4
+                | +0:20 | ART. | 450 | +0:20 | 90 | +0:20 | 15 | +0:20 | 1 | +0:20 | 1 | +0:20 | +2:00 | 0.05 |  |     |    |   |   |   |     |   |   |   |   |
+    worse last  | +0:10 | ART. | 450 | +0:10 | 90 | +0:10 | 15 | +0:10 | 1 | +0:10 | 1 | +0:10 | +2:00 | 0.05 |  | 250 | 50 | 8 | 7 | 4 | 0.2 | 2 | 3 | 3 | 3 | 4
+                | +0:20 | ART. | 250 | +0:20 | 50 | +0:20 | 8  | +0:20 | 7 | +0:20 | 4 | +0:20 | +2:00 | 0.2  |  |     |    |   |   |   |     |   |   |   |   |
+    """,
+    "the higher of two inotrope rates": """
+    what        | dopamine.starttime | dopamine.endtime | dopamine.vaso_rate | dobutamine.starttime | dobutamine.endtime | dobutamine.vaso_rate | -> | rate_dopamine | rate_dobutamine | cardiovascular
+    two pumps   | +0:10 | +2:00 | 4  | +0:10 | +2:00 | 2 |  | 10 | 5 | 3
+                | +0:20 | +2:00 | 10 | +0:20 | +2:00 | 5 |  |    |   |
+    """,
     "an hour excludes its start and includes its end": """
     what               | gcs.charttime | gcs.gcs | chemistry.charttime | chemistry.creatinine | bg.charttime | bg.specimen | bg.pao2fio2ratio | vitalsign.charttime | vitalsign.mbp | -> | cns | renal | respiration | cardiovascular
     at its start       | +0:00    | 3 | +0:00    | 9 | +0:00    | ART. | 50 | +0:00    | 50 |  | - | - | - | -
@@ -172,6 +185,23 @@ def test_worst_of_24_hours(db: CaseDb) -> None:
     hourly(db.fresh(), one_hour + "hour -23 seen from hour 0 | -23:00 | 3 | | - | 4 | 4", hr=0)
     hourly(db.fresh(), one_hour + "hour -24 not | -24:00 | 3 | | - | 0 | 0", hr=0)
     hourly(db.fresh(), one_hour + "before the grid | -30:00 | 3 | | - | 0 | 0", hr=0)
+
+
+def test_an_infusion_counts_in_every_hour_that_it_covers(db: CaseDb) -> None:
+    text = "what | epinephrine.starttime | epinephrine.endtime | epinephrine.vaso_rate | -> | rate_epinephrine\n"
+    for hr, rate in ((1, "-"), (2, "0.2"), (3, "0.2"), (4, "0.2"), (5, "-")):
+        hourly(db.fresh(), text + f"from 1:10 to 4:30 | +1:10 | +4:30 | 0.2 | | {rate}", hr=hr)
+
+
+WORST_OF_DAY = """
+what          | bg.charttime | bg.specimen | bg.pao2fio2ratio | complete_blood_count.charttime | complete_blood_count.platelet | enzyme.charttime | enzyme.bilirubin_total | vitalsign.charttime | vitalsign.mbp | gcs.charttime | gcs.gcs | chemistry.charttime | chemistry.creatinine | -> | respiration_24hours | coagulation_24hours | liver_24hours | cardiovascular_24hours | cns_24hours | renal_24hours | sofa_24hours
+better later  | +1:00 | ART. | 250 | +1:00 | 40  | +1:00 | 7 | +1:00 | 50 | +1:00 | 8  | +1:00 | 4 |  | 2 | 3 | 3 | 1 | 3 | 3 | 15
+              | +5:00 | ART. | 450 | +5:00 | 200 | +5:00 | 1 | +5:00 | 90 | +5:00 | 15 | +5:00 | 1 |  |   |   |   |   |   |   |
+"""
+
+
+def test_the_day_keeps_each_organ_s_worst_hour(db: CaseDb) -> None:
+    hourly(db, WORST_OF_DAY, hr=6)
 
 
 def test_rows_start_at_hour_0_and_total_adds_the_organs(db: CaseDb) -> None:
@@ -211,6 +241,11 @@ FIRST_DAY = {
     unaided 400                         | +1:00 | ART. | 400   |       |       |                 |  | 0 | 0
     a venous gas counts                 | +1:00 | VEN. | 50    | +0:00 | +9:00 | InvasiveVent    |  | 4 | 4
     mask ventilation                    | +1:00 | ART. | 50    | +0:00 | +9:00 | NonInvasiveVent |  | 2 | 2
+    at the start of ventilation         | +1:00 | ART. | 50    | +1:00 | +9:00 | InvasiveVent    |  | 4 | 4
+    lowest of each kind                 | +1:00 | ART. | 250   | +0:00 | +2:00 | InvasiveVent    |  | 3 | 3
+                                        | +1:30 | ART. | 150   |       |       |                 |  |   |
+    lowest unaided                      | +3:00 | ART. | 350   |       |       |                 |  | 2 | 2
+                                        | +4:00 | ART. | 250   |       |       |                 |  |   |
     at the end of ventilation           | +9:00 | ART. | 50    | +0:00 | +9:00 | InvasiveVent    |  | 4 | 4
     6 h before intime                   | -6:00 | ART. | 350   |       |       |                 |  | 1 | 1
     a second earlier                    | -6:00:01 | ART. | 350 |      |       |                 |  | - | 0
@@ -233,7 +268,17 @@ FIRST_DAY = {
     zero length counts            |  | +1:00 | +1:00 | 0.2  |  |  |  |  |  |  |  | 4
     dopamine 5                    |  |  |  |  | +1:00 | 5    |  |  |  |  |  | 2
     dopamine 5.1                  |  |  |  |  | +1:00 | 5.1  |  |  |  |  |  | 3
+    dopamine 15                   |  |  |  |  | +1:00 | 15   |  |  |  |  |  | 3
     dopamine 15.1                 |  |  |  |  | +1:00 | 15.1 |  |  |  |  |  | 4
+    the higher of two rates       |  | +1:00 | +2:00 | 0.05 | +1:00 | 4    | +1:00 | 0 | +1:00 | 0.05 |  | 4
+                                  |  | +3:00 | +4:00 | 0.02 | +2:00 | 16   | +2:00 | 1 | +2:00 | 0.02 |  |
+    the higher of two rates, norepinephrine  |  | +1:00 | +2:00 | 0.05 |  |  |  |  |  |  |  | 4
+                                  |  | +3:00 | +4:00 | 0.2  |  |      |       |   |       |      |  |
+    epinephrine                   |  |       |       |      |  |      |       |   | +1:00 | 0.05 |  | 4
+                                  |  |       |       |      |  |      |       |   | +2:00 | 0.2  |  |
+    dobutamine                    |  |       |       |      |  |      | +1:00 | 0 |       |      |  | 2
+                                  |  |       |       |      |  |      | +2:00 | 1 |       |      |  |
+    dobutamine 0                  |  |       |       |      |  |      | +1:00 | 0 |       |      |  | 0
     dopamine 0                    |  |  |  |  | +1:00 | 0    |  |  |  |  |  | 0
     dobutamine                    |  |  |  |  |  |  | +1:00 | 1 |  |  |  | 2
     epinephrine 0.1               |  |  |  |  |  |  |  |  | +1:00 | 0.1  |  | 3
@@ -243,10 +288,14 @@ FIRST_DAY = {
     what                    | first_day_lab.creatinine_max | first_day_urine_output.urineoutput | first_day_lab.platelets_min | first_day_lab.bilirubin_total_max | first_day_gcs.gcs_min | -> | renal | coagulation | liver | cns | sofa
     all normal              | 1.1 | 500 | 150  | 1.1  | 15 |  | 0 | 0 | 0 | 0 | 0
     first points            | 1.2 | 500 | 149.9 | 1.2 | 14 |  | 1 | 1 | 1 | 1 | 4
+    upper end               | 1.9 | 500 | 100  | 1.9  | 13 |  | 1 | 1 | 1 | 1 | 4
     second                  | 2.0 | 500 | 99.9 | 2.0  | 12 |  | 2 | 2 | 2 | 2 | 8
+    upper end               | 3.4 | 500 | 50   | 5.9  | 10 |  | 2 | 2 | 2 | 2 | 8
     third                   | 3.5 | 500 | 49.9 | 6.0  | 9  |  | 3 | 3 | 3 | 3 | 12
+    upper end               | 4.9 | 500 | 20   | 11.9 | 6  |  | 3 | 3 | 3 | 3 | 12
     fourth                  | 5.0 | 500 | 19.9 | 12.0 | 5  |  | 4 | 4 | 4 | 4 | 16
     urine 499.9             | 1.0 | 499.9 |    |      |    |  | 3 | - | - | - | 3
+    urine 200               | 1.0 | 200 |      |      |    |  | 3 | - | - | - | 3
     urine 199.9             | 1.0 | 199.9 |    |      |    |  | 4 | - | - | - | 4
     urine alone, enough     |     | 500 |      |      |    |  | 0 | - | - | - | 0
     creatinine alone        | 1.3 |     |      |      |    |  | 1 | - | - | - | 1
