@@ -113,7 +113,7 @@ def draw_task_deltas(data: Table) -> Figure:
         positions[task] = y
         y += 1.0
     present = [series for series in data.frame["series"].unique() if (frame["series"] == series).any()]
-    offsets = dict(zip(present, np.linspace(-0.2, 0.2, len(present)) if len(present) > 1 else [0.0] * len(present), strict=True))
+    shared = frame.groupby("task")["series"].apply(lambda names: [name for name in present if name in set(names)])
     with matplotlib.rc_context(style()):
         figure = Figure(figsize=(COLUMN_WIDTH, 0.145 * max(y, 6) + 0.85), layout="constrained")
         axes = figure.subplots()
@@ -121,16 +121,17 @@ def draw_task_deltas(data: Table) -> Figure:
         for series in present:
             colour, marker = SERIES[series][1:] if series in SERIES else SERIES["codex primary"][1:]
             part = frame[frame["series"] == series]
-            heights = part["task"].map(positions) + offsets[series]
-            axes.hlines(heights, part["ci_low"], part["ci_high"], color=colour, linewidth=0.8, alpha=0.55, zorder=2)
-            axes.plot(part["delta"], heights, marker, color=colour, markersize=3.4, markeredgecolor="white",
+            places = np.array([positions[task] + _offset(series, shared[task]) for task in part["task"]])
+            axes.hlines(places, part["ci_low"], part["ci_high"], color=colour, linewidth=0.8, alpha=0.55, zorder=2)
+            axes.plot(part["delta"], places, marker, color=colour, markersize=3.4, markeredgecolor="white",
                       markeredgewidth=0.4, linestyle="none", label=LABELS.get(series, series), zorder=3)
         axes.set_yticks(list(positions.values()), [_label(task) for task in positions])
         axes.set_ylim(y - 0.3, -0.8)
         reach = float(np.nanmax(np.abs(frame[["delta", "ci_low", "ci_high"]].to_numpy(float)))) if len(frame) else 0.6
         limit = 0.6 if reach <= 0.6 else np.ceil(reach * 10 + 0.2) / 10
         axes.set_xlim(-limit, limit)
-        axes.set_xticks(np.arange(-np.floor(limit / 0.2), np.floor(limit / 0.2) + 1) * 0.2)
+        step = 0.2 if limit <= 0.6 else 0.4  # more labels would touch at column width
+        axes.set_xticks(np.arange(-np.floor(limit / step + 1e-9), np.floor(limit / step + 1e-9) + 1) * step)
         axes.set_xlabel("Reward, with skill minus no skill")
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x", color="0.9", linewidth=0.5)
@@ -148,6 +149,11 @@ def draw_task_deltas(data: Table) -> Figure:
             figure.legend(loc="outside upper center", ncols=1 if len(present) > 2 else len(present), frameon=False,
                           handletextpad=0.2, columnspacing=1.0, borderpad=0)
     return figure
+
+
+def _offset(series: str, row: list[str]) -> float:
+    """Vertical place of a series in its row, in rows; a series that is alone stands on the line of its label."""
+    return 0.2 * (2 * row.index(series) / (len(row) - 1) - 1) if len(row) > 1 else 0.0
 
 
 def _label(task: str) -> str:

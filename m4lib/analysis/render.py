@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import os
 import re
-from collections.abc import Hashable
 from pathlib import Path
 
 import pandas as pd
@@ -133,22 +132,28 @@ def _latex_escape(text: str) -> str:
     return "".join({"&": "\\&", "%": "\\%", "_": "\\_", "#": "\\#"}.get(char, char) for char in text)
 
 
+CELL = "padding: 2px 10px; vertical-align: top; background: none; border: 0; "
+
+
 def to_html(table: Table) -> str:
-    """The typeset table as HTML with fixed element names, so that it is the same on every run."""
+    """The typeset table as HTML, rules above, below and under the heading as in print.
+
+    Written out rather than by Styler: the same text under every pandas version, and a third of a second less to import.
+    """
     cells = typeset(table)
     right = _numeric_columns(cells)
-    styler = cells.style.hide(axis="index").set_uuid(table.id).format(escape="html")
-    styler = styler.set_caption(f"<b>Table {table.number}.</b> {html.escape(table.title)}")
-    styler = styler.set_table_styles([
-        {"selector": "", "props": "border-collapse: collapse; border-top: 2px solid; border-bottom: 2px solid"},
-        {"selector": "caption", "props": "caption-side: top; text-align: left; padding: 4px 0"},
-        {"selector": "th", "props": "border-bottom: 1px solid; text-align: left; padding: 2px 10px; background: none"},
-        {"selector": "td", "props": "text-align: left; padding: 2px 10px; vertical-align: top; background: none"},
-    ], overwrite=True)
-    styler = styler.set_properties(subset=list[Hashable](sorted(right)), **{"text-align": "right"}) if right else styler
-    tail = "".join(f'<p style="max-width: 60em"><small>{html.escape(text)}</small></p>'
-                   for text in ([table.caption] if table.caption else []) + [f"Note: {n}" for n in table.notes])
-    return styler.to_html(table_attributes='class="paper-table"') + tail
+    side = {column: f"text-align: {'right' if column in right else 'left'}" for column in cells.columns}
+    head = "".join(f'<th style="{CELL}{side[column]}; border-bottom: 1px solid">{html.escape(column)}</th>'
+                   for column in cells.columns)
+    body = "".join(
+        "<tr>" + "".join(f'<td style="{CELL}{side[column]}">{html.escape(value)}</td>'
+                         for column, value in zip(cells.columns, row, strict=True)) + "</tr>\n"
+        for row in cells.to_numpy())
+    below = ([table.caption] if table.caption else []) + [f"Note: {note}" for note in table.notes]
+    tail = "".join(f'<p style="max-width: 60em"><small>{html.escape(text)}</small></p>' for text in below)
+    return (f'<table id="T_{table.id}" style="border-collapse: collapse; border-top: 2px solid; border-bottom: 2px solid">\n'
+            f'<caption style="caption-side: top; text-align: left; padding: 4px 0; white-space: nowrap"><b>Table {table.number}.</b> '
+            f"{html.escape(table.title)}</caption>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}</tbody></table>{tail}")
 
 
 def to_csv(table: Table) -> str:

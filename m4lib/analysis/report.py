@@ -26,19 +26,19 @@ nav a.part { border-color: #bf8700; color: #7d4e00; } nav a.bad { border-color: 
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; }
 td, th { padding: .15rem .6rem; text-align: left; vertical-align: top; } th { border-bottom: 1px solid #57606a; }
 table.summary td { border-bottom: 1px solid #eaeef2; } td.n { text-align: right; }
-p.verdict { margin: .4rem 0; } .ok { color: #116329; } .part { color: #7d4e00; } .bad { color: #a40e26; }
+p.verdict { margin: .4rem 0; } .ok { color: #116329; } .none { color: #57606a; } section caption { display: none; } .part { color: #7d4e00; } .bad { color: #a40e26; }
 small a { margin-right: .6rem; } img { max-width: 100%; height: auto; } details { margin: .3rem 0; }
 @media (max-width: 40rem) { body { padding: 1rem .7rem 3rem; } h1 { font-size: 1.35rem; } }
 """
 
 
 def status(piece: Piece) -> str:
-    """`bad`: failed, or a number that could be computed differs; `part`: something is missing; `ok`."""
+    """`bad`: failed, or a number that could be computed differs; `part`: something is missing; `none`: nothing printed; `ok`."""
     wrong = piece.checked[~piece.checked["equal"].astype(bool) & (piece.checked["ours"] != "")]
     tolerated = wrong["note"].str.contains("within its noise") if len(wrong) else pd.Series(dtype=bool)
     if piece.error or (len(wrong) and not tolerated.all()):
         return "bad"
-    return "part" if piece.notes or len(wrong) else "ok"
+    return "part" if piece.notes or len(wrong) else "ok" if len(piece.checked) else "none"
 
 
 def write_paper_report(pieces: Sequence[Piece], sources: Sources, out_dir: Path) -> Path:

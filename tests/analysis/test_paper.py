@@ -183,6 +183,8 @@ def test_figure_2_is_readable_at_column_width(drawn) -> None:
     assert len(labels) == 28 and min(label.get_fontsize() for label in labels) >= 6
     boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.y0)
     assert all(upper.y0 >= lower.y1 - 0.5 for lower, upper in pairwise(boxes))
+    ticks = sorted((tick.get_window_extent() for tick in figure.axes[0].get_xticklabels()), key=lambda box: box.x0)
+    assert all(right.x0 > left.x1 + 2 for left, right in pairwise(ticks))
     canvas = figure.bbox
     every = [*boxes, *(text.get_window_extent() for text in figure.axes[0].texts)]
     assert all(box.x0 >= 0 and box.x1 <= canvas.x1 for box in every)
