@@ -11,7 +11,8 @@
 | with-skill-mapped | with-skill, with the table names of the transformed schema | same |
 
 On a transformed schema the instruction is rewritten and a dictionary of the database's names is appended; skills stay
-as they are unless `map_skills` or the condition with-skill-mapped asks for it. Whatever is missing or empty is an M4Error here, before anything starts.
+as they are unless `map_skills` or the condition with-skill-mapped asks for it. Whatever is missing or empty is an
+M4Error here, before anything starts.
 """
 
 from __future__ import annotations

@@ -160,6 +160,16 @@ def test_skills_in_the_names_of_a_schema(project: Project, cards: dict[str, Card
     assert "chartevents" in "".join(plain.files.values()) and "chartevents" not in text and "`ART.`" in text
 
 
+def test_the_mapped_condition_is_with_skill_in_the_names_of_the_schema(project: Project, cards: dict[str, Card]) -> None:
+    card = cards["mimic-sofa-24h"]
+    asked = materialize(card, "with-skill", "restructured", project=project, map_skills=True)
+    made = materialize(card, "with-skill-mapped", "restructured", project=project)
+    assert made.files == asked.files and made.prompt == asked.prompt and made.skills == asked.skills
+    assert made.condition == "with-skill-mapped" and made.files
+    with pytest.raises(M4Error, match="with-skill on the native schema"):
+        materialize(card, "with-skill-mapped", project=project)
+
+
 def test_one_hash_for_one_input(project: Project, cards: dict[str, Card]) -> None:
     card = cards["mimic-sofa-24h"]
     hashes = {materialize(card, condition, project=project).sha256 for condition in CONDITIONS[:5]}
@@ -206,7 +216,7 @@ def test_no_skill_of_its_own_is_an_error(project: Project, cards: dict[str, Card
 @pytest.mark.parametrize(("change", "message"), [
     (("name: sofa-score", "name: other-score"), "name and folder must agree"),
     (("name: sofa-score", "name: Sofa Score"), "lower-case words"),
-    (("version: 1.0.0\n", ""), "lacks version"),
+    (("version: 1.0.1\n", ""), "lacks version"),
     (("---\nname", "name"), "does not begin with frontmatter"),
     (("description: ", "description: [] # "), "description"),
     (("tier: targeted", "tier: [targeted"), "not valid YAML"),
