@@ -67,6 +67,27 @@ def test_charted(eicu: EicuDb, name: str) -> None:
     check(eicu, TASK, VITALS[name])
 
 
+# label, name, a value that earns points, the component
+PAIRS = [
+    ("Heart Rate", "Heart Rate", "130", "heart_rate_score"),
+    ("Respiratory Rate", "Respiratory Rate", "50", "resp_rate_score"),
+    ("Temperature", "Temperature (C)", "40", "temp_score"),
+    ("Invasive BP", "Invasive BP Mean", "50", "mbp_score"),
+    ("MAP (mmHg)", "Value", "50", "mbp_score"),
+    ("Arterial Line MAP (mmHg)", "Value", "50", "mbp_score"),
+    ("Non-Invasive BP", "Non-Invasive BP Mean", "50", "mbp_score"),
+    ("Glasgow coma score", "GCS Total", "5", "gcs_score"),
+    ("Score (Glasgow Coma Scale)", "Value", "5", "gcs_score"),
+]
+
+
+@pytest.mark.parametrize(("label", "name", "text", "score"), PAIRS)
+def test_label_and_name_count_together_only(eicu: EicuDb, label: str, name: str, text: str, score: str) -> None:
+    check(eicu, TASK, charted(label, "something else", [(text, 0)], score, "Scores"))
+    eicu.fresh()
+    check(eicu, TASK, charted("something else", name, [(text, 0)], score, "Scores"))
+
+
 CASES = {
     "pre-unit stay: the offset of the hospital admission, negative before the unit": """
     what                  | patient.hospitaladmitoffset | -> | preiculos_score
