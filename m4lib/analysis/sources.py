@@ -104,8 +104,9 @@ def _candidates(folder: Path, pattern: str, depth: int = 5) -> list[Path]:
             deeper.extend(sorted(
                 sub for sub in place.iterdir()
                 if sub.is_dir() and sub.name not in SKIPPED_FOLDERS and not sub.name.startswith(".")
+                and not (sub / "result.json").exists()  # a run's folder
             ))
-        level = deeper[:200]
+        level = deeper
     return found
 
 
@@ -122,6 +123,8 @@ def read_index(path: str | os.PathLike[str]) -> pd.DataFrame:
                  else pd.read_csv(path, float_precision="round_trip", low_memory=False))
     except Exception as error:
         raise M4Error(f"The run index {path} cannot be read: {error}.") from error
+    if "schema" not in frame:
+        frame["schema"] = "native"
     lacking = [column for column in (*RUN_KEY, "reward") if column not in frame]
     if lacking:
         raise M4Error(f"The run index {path} lacks the column(s) {', '.join(lacking)}.")
@@ -133,7 +136,7 @@ def tidy(frame: pd.DataFrame, name: str = "the run index") -> pd.DataFrame:
     frame = frame.copy()
     for column, names in ALIASES.items():
         if column not in frame:
-            other = next((alias for alias in names if alias in frame), None)
+            other = next((alias for alias in names if alias in frame), None) or _guess(frame, column)
             if other:
                 frame[column] = frame[other]
     frame["schema"] = frame["schema"].fillna("native")
@@ -162,12 +165,25 @@ def tidy(frame: pd.DataFrame, name: str = "the run index") -> pd.DataFrame:
     return frame
 
 
+def _guess(frame: pd.DataFrame, wanted: str) -> str | None:
+    """A column that says what is wanted under a name that is not foreseen, by its name and its values."""
+    names = [str(name) for name in frame.columns]
+    if wanted == "cli_version":
+        return next((name for name in names if "version" in name.lower()
+                     and frame[name].astype("string").str.match(r"v?\d+\.\d+\.\d+").any()), None)
+    words, without = {"overrides_recorded": (("override",), ()), "haiku_usage": (("haiku",), ("turn", "token")),
+                      "haiku_turns": (("haiku", "turn"), ()), "elapsed_seconds": (("elapsed",), ())}[wanted]
+    return next((name for name in names if all(word in name.lower() for word in words)
+                 and not any(word in name.lower() for word in without)), None)
+
+
 def _truth(column: pd.Series) -> pd.Series:
     """Booleans from any usual spelling; blank is not true. A count or a JSON text is true when there is something."""
     if column.dtype == bool:
         return column
     text = column.astype("string").str.strip().str.lower()
-    return ~text.fillna("").isin(["", "false", "0", "0.0", "no", "none", "null", "nan", "{}", "[]"])
+    empty = ["", "false", "f", "0", "0.0", "no", "n", "none", "null", "nan", "{}", "[]", "absent", "missing", "unrecorded"]
+    return ~(text.fillna("").isin(empty) | text.fillna("").str.startswith("not "))
 
 
 def role_of(frame: pd.DataFrame) -> str | None:
@@ -221,7 +237,7 @@ def load_sources(
     # files with a usual name first, so that a stray copy does not take their place
     for path in sorted(found, key=lambda path: path.name not in usual):
         header = _columns(path)
-        if not {*RUN_KEY, "reward"} <= set(header):
+        if not {*RUN_KEY, "reward"} - {"schema"} <= set(header):
             continue
         frame = read_index(path)
         role = role_of(frame) or usual.get(path.name)
