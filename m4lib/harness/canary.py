@@ -66,10 +66,13 @@ def leak_canary(
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.write_text(token)
     spelled = [card.name, card.family + "-", settings.results_root.name, *(() if schema == "native" else (schema,)), "with-skill", "no-skill", spot, *forbidden]
+    bare = {name.split(".")[-1] for name in card.drop}
+    # a bare name that is an ordinary word (chemistry) stands in the data by right
+    dropped = [*card.drop, *sorted(name for name in bare if "_" in name)]
     with _listener() as (port, addresses):
         ask = {
             "absent": {**absent, "earlier_run": str(marker)}, "markers": [token], "words": [word for word in spelled if len(word) > 4],
-            "dropped": list(card.drop) + [name.split(".")[-1] for name in card.drop if len(name.split(".")[-1]) > 6], "rows": list(rows),
+            "dropped": dropped, "rows": list(rows),
             "host_port": port, "host_addresses": addresses, "proxy": "egress" if network else "",
         }
         adversary = Adversary("leak-canary", provider="openai" if network else None, test_only=True, why_unpublishable="a canary is no run", ask=json.dumps(ask))

@@ -70,21 +70,28 @@ def sql_command(statements: Sequence[str]) -> str:
 
 
 def reference_statements(card: Card, schema: str = "native", codes: Codebook | None = None) -> list[str]:
-    """SQL that yields the reference in the card's own task database, `codes` being its names. Derived concepts that a raw task lacks are made first,
-    as temporary tables; raw tasks in a transformed schema have no such SQL (M4Error)."""
-    reference = card.reference_path.read_text(encoding="utf-8")
+    """SQL that yields the reference of `card` in its own task database."""
+    return adapted(card, card.reference_path.read_text(encoding="utf-8"), schema, codes)
+
+
+def adapted(card: Card, sql: str, schema: str = "native", codes: Codebook | None = None) -> list[str]:
+    """Reference SQL made to run in the card's own task database, `codes` being its names; the last statement gives the rows.
+
+    Derived concepts that a raw task lacks are made first, as temporary tables. In a transformed schema names are
+    rewritten; a raw task in a transformed schema has no such SQL (M4Error).
+    """
     if schema != "native":
         from m4lib.tasks.schemas.rewrite import rewrite
 
         if card.drops_all_derived:
             raise M4Error(f"There is no script for {card.name} in the {schema} schema; give the replay its own conversation.")
-        return [rewrite(reference, schema, codes)]
+        return [rewrite(sql, schema, codes)]
     if not card.drops_all_derived:
-        return [reference]
+        return [sql]
     concepts = graph.load()
-    needed = graph.dependencies(reference, card.name).concepts
+    needed = graph.dependencies(sql, card.name).concepts
     ordered = graph.order(graph.closure(concepts, needed)) if needed else []
-    return [f"CREATE TEMP TABLE {_temporary(concept.name)} AS {_localised(concept.sql)}" for concept in ordered] + [_localised(reference)]
+    return [f"CREATE TEMP TABLE {_temporary(concept.name)} AS {_localised(concept.sql)}" for concept in ordered] + [_localised(sql)]
 
 
 def _temporary(name: str) -> str:

@@ -10,6 +10,7 @@ attempt is noted in `.attempts/` of the results root, also those that died witho
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import shutil
 import threading
@@ -236,16 +237,14 @@ class _Attempt:
         return outcome, trace, traffic, facts
 
     def _script(self) -> str:
-        """What the scripted agents execute: the given program, or for the oracle the raw-SQL condition's query."""
+        """What the scripted agents execute: the given program, or for the oracle the raw-SQL condition's query, adapted."""
         if self.spec.agent != "oracle" or self.spec.script:
             return self.spec.script
-        codes = self.settings.codes(self.spec.schema)
-        if codes:
-            return replay.reference_statements(self.spec.card, self.spec.schema, codes)[-1]
         held = self.settings.conditions or {}
         name = "with-skill-rawsql"
         condition = held.get(name) or materialize(self.spec.card, name, self.spec.schema, self.spec.agent, self.project)
-        return replay.sql_of_skill(condition.files)
+        sql = replay.sql_of_skill(condition.files)
+        return json.dumps(replay.adapted(self.spec.card, sql, self.spec.schema, self.settings.codes(self.spec.schema)))
 
     def _conversation(self) -> dict[str, Any]:
         codes = self.settings.codes(self.spec.schema)

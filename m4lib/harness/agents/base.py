@@ -24,7 +24,7 @@ class Task:
     model: str | None
     effort: str  # resolved
     files: Mapping[str, str]
-    script: str = ""  # the scripted agent's program; the oracle's SQL
+    script: str = ""  # the program of a scripted agent, or SQL
     login: Mapping[str, str] = field(default_factory=dict)  # HOME-relative path -> text, for logins that live in HOME
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 
@@ -40,15 +41,15 @@ class Scripted(Agent):
     def launch(self, task: Task) -> Launch:
         if not task.script.strip():
             raise M4Error("The scripted agent needs a script: Python text, or SQL.")
-        if self.name == "oracle" or re.match(r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*(select|with)\b", task.script, re.IGNORECASE | re.DOTALL):
+        if task.script.lstrip().startswith("["):
+            return run_sql(json.loads(task.script))
+        if re.match(r"\s*(--[^\n]*\n\s*|/\*.*?\*/\s*)*(select|with)\b", task.script, re.IGNORECASE | re.DOTALL):
             return run_sql([task.script])
         return Launch(("python3", f"{HOME}/script.py"), {}, {f"{HOME}/script.py": task.script})
 
 
 def run_sql(statements: list[str]) -> Launch:
     """A launch that executes SQL against ./database.duckdb and writes ./output.csv."""
-    import json
-
     return Launch(
         ("python3", f"{HOME}/run_sql.py"), {}, {f"{HOME}/run_sql.py": RUN_SQL, f"{HOME}/statements.json": json.dumps(statements)}
     )
