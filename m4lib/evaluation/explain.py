@@ -8,7 +8,7 @@ null against zero        null on one side, 0 on the other
 null against value       null on one side, another value on the other
 one bin off              a score (whole numbers of a small range) that is 1 too high or too low
 unit factor              output / reference is a known conversion, for a fifth of the column's differing numbers or more
-off by a constant        so many differ by the same amount (times: by the same time)
+off by a constant        so many differ by the same amount
 shifted window           a time that is off by whole hours; a number that another row of the same first key has
 text differs             two different texts
 other                    none of these
@@ -249,7 +249,8 @@ def _classify(
             counts = difference[open_].dropna().value_counts()
             for amount, count in counts.head(3).items():
                 if count >= max(2, _SHARE * difference.notna().sum()):
-                    mark(difference == amount, "off by a constant", f"{float(amount) / 3600:+g} h")  # type: ignore[arg-type]
+                    hours = float(amount) / 3600  # type: ignore[arg-type]
+                    mark(difference == amount, "shifted window" if hours == int(hours) else "off by a constant", f"{hours:+g} h")
             mark(difference.notna() & (difference % 3600 == 0), "shifted window", "by whole hours")
             mark(difference.notna(), "other", "another time")
         pairs = left.astype(str) + " → " + right.astype(str)
