@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from m4lib.cards import Card, load_cards
 from m4lib.errors import M4Error
 from m4lib.harness.campaign import Campaign, PlannedRun, expand, load_task_sets
-from m4lib.harness.dispatch import dispatch, todo, write_summary
+from m4lib.harness.dispatch import MAX_ATTEMPTS, WAIT_SECONDS, dispatch, todo, write_summary
+from m4lib.harness.failures import EngineUnavailable
 from m4lib.harness.isolation import Limits
 from m4lib.harness.network import ModelAccess
 from m4lib.harness.plan import Forecast, forecast
 from m4lib.harness.preflight import Check, Site, preflight, require
 from m4lib.harness.run import HarnessSettings, RunSpec, run_one, sweep
 from m4lib.project import Project
+
+ENGINE_SECONDS = 600.0  # how long a worker waits for its engine to come back before it gives its run back
+DOCKER_ENTRIES = ("parallel", "scheduler", "image", "attempts", "retry_wait")
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,26 @@ class OneRun:
             model=None if run.key.model == "default" else run.key.model, effort=self.effort, trial=run.key.trial,
             campaign=self.campaign, script=self.script,
         )
-        return run_one(spec, self.settings)
+        try:
+            return run_one(spec, self.settings)
+        except EngineUnavailable:
+            # the run is given back only when this host can take another one, or it would use up those of the others
+            await_engine(ENGINE_SECONDS)
+            raise
+
+
+def await_engine(seconds: float) -> bool:
+    """Wait until the engine of this host answers again; False when it did not in that time."""
+    from m4lib.harness.docker_host import Engine
+
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            Engine(timeout=5).close()
+            return True
+        except EngineUnavailable:
+            time.sleep(1.0)
+    return False
 
 
 @dataclass(frozen=True)
@@ -49,12 +74,21 @@ class Job:
     settings: HarnessSettings
     parallel: int
     scheduler: str | None
+    attempts: int = MAX_ATTEMPTS  # of one run, for infrastructure failures
+    retry_wait: float = WAIT_SECONDS  # before the second attempt; doubles each time
 
     def forecast(self) -> Forecast:
         return forecast(self.campaign, self.planned, todo(self.planned, self.site.root), self.parallel)
 
     def preflight(self, *, self_check: bool = False, docker: bool = True) -> list[Check]:
-        return preflight(self.campaign, self.planned, self.cards, self.site, self_check=self_check, docker=docker)
+        """Every check; `docker` says whether this host's engine is asked for, which a named scheduler makes needless."""
+        left = len(todo(self.planned, self.site.root))
+        site = self.site
+        if site.taskdb_dir.is_dir():  # what lies there decides where working folders go
+            site = replace(site, scratch=self.settings.scratch_root())
+        return preflight(
+            self.campaign, self.planned, self.cards, site, left=left, self_check=self_check, docker=docker and self.scheduler is None
+        )
 
     def skip(self, reason: str) -> dict[str, Any]:
         """Record that the campaign was not run, and why; finished runs of an earlier call stay and count."""
@@ -70,14 +104,12 @@ class Job:
             prepare_images(self.campaign.agent, replayed=bool(self.campaign.options.get("replay")))
         elif not settings.image:
             raise M4Error("Over several machines every worker needs the same image: name it by digest as `image` in the params.")
-        sweep(settings)
         script = str(self.campaign.options.get("script", ""))
         one = OneRun(settings, self.campaign.name, self.campaign.reasoning_effort, self.cards, script)
-        try:
-            return dispatch(self.campaign, self.planned, one, root=self.site.root, parallel=self.parallel,
-                            scheduler=self.scheduler, on_stop=lambda: sweep(settings), show=show)
-        finally:
-            sweep(settings)
+        return dispatch(
+            self.campaign, self.planned, one, root=self.site.root, parallel=self.parallel, scheduler=self.scheduler,
+            sweep=partial(sweep, settings), show=show, wait_seconds=self.retry_wait, max_attempts=self.attempts,
+        )
 
 
 def prepare_images(agent: str, *, replayed: bool = False) -> None:
@@ -99,17 +131,19 @@ def make_job(
 ) -> Job:
     """Plan a campaign. Inputs and results lie below `outputs` (taskdb/, reference/, runs/<campaign>/).
 
-    `options` are the params' `docker` entries: timeout (seconds), memory, image, and whatever `Limits` has.
+    `options` are the params' `docker` entries: timeout (seconds), memory, image, and whatever `Limits` has; attempts and
+    retry_wait (seconds) for infrastructure failures. M4Error for an unknown entry or a value of the wrong kind.
     """
     cards = load_cards(project.tasks)
     planned = expand(campaign, cards, load_task_sets(project.params / "task_sets.yaml", cards))
-    given = {**(options or {}), **{k: v for k, v in campaign.options.items() if k in Limits.__dataclass_fields__ or k == "image"}}
+    known = {*Limits.__dataclass_fields__, *DOCKER_ENTRIES}
+    given = {**(options or {}), **{k: v for k, v in campaign.options.items() if k in known}}
     limits = Limits()
     for name, value in given.items():
         if name in Limits.__dataclass_fields__:
-            limits = replace(limits, **{name: value})
-        elif name not in ("parallel", "scheduler", "image"):
-            raise M4Error(f"Unknown entry `{name}` under docker in the params; known are parallel, scheduler, image and {', '.join(Limits.__dataclass_fields__)}.")
+            limits = replace(limits, **{name: positive(name, value, type(getattr(limits, name)))})
+        elif name not in DOCKER_ENTRIES:
+            raise M4Error(f"Unknown entry `{name}` under docker in the params; known are {', '.join([*DOCKER_ENTRIES, *Limits.__dataclass_fields__])}.")
     root = outputs / "runs" / campaign.name
     access = None
     if campaign.options.get("replay"):
@@ -122,6 +156,17 @@ def make_job(
     settings = HarnessSettings(
         results_root=root, taskdb_dir=outputs / "taskdb", reference_dir=outputs / "reference", project=project, limits=limits,
         image=given.get("image"), model_access=access, publishable=campaign.publishable, publishable_reason=campaign.publishable_reason,
+        codes_seed=campaign.codes_seed,
     )
-    site = Site(project, settings.taskdb_dir, settings.reference_dir, root)
-    return Job(campaign, planned, cards, site, settings, parallel, scheduler)
+    site = Site(project, settings.taskdb_dir, settings.reference_dir, root, outputs, parallel, limits, settings.image)
+    return Job(
+        campaign, planned, cards, site, settings, parallel, scheduler, positive("attempts", given.get("attempts", MAX_ATTEMPTS), int),
+        positive("retry_wait", given.get("retry_wait", WAIT_SECONDS), float),
+    )
+
+
+def positive(name: str, value: Any, kind: type) -> Any:
+    """`value` as a number above 0 of that kind; M4Error names the entry."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0 or (kind is int and value != int(value)):
+        raise M4Error(f"The entry `{name}` of the params must be a {'whole ' if kind is int else ''}number above 0, not {value!r}.")
+    return kind(value)

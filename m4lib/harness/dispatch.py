@@ -1,17 +1,22 @@
 """Dispatch a campaign over Dask workers: resumable, retried for infrastructure alone, stopped cleanly by Ctrl-C.
 
-A worker does one run at a time (Dask resource `docker: 1`), on this machine by default or on many by `scheduler`.
+A worker does one run at a time (Dask resource `docker: 1`), on this machine by default or on many by `scheduler`. No more
+runs are handed out than there are free slots: the order is kept, nothing starts after a stop, and a worker that dies takes
+no run with it that it had not begun.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import queue
+import signal
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,9 +28,13 @@ from m4lib.files import write_json
 from m4lib.harness.campaign import Campaign, PlannedRun, RunKey
 from m4lib.harness.failures import ProviderFailure
 from m4lib.harness.records import VOID, campaign_lock, failure_reason, is_complete, newest
+from m4lib.tasks.schemas import codebook
 
 MAX_ATTEMPTS = 4
 WAIT_SECONDS = 15.0  # before an infrastructure failure is tried again; doubles each time
+LONGEST_WAIT = 600.0
+STOP_SECONDS = 8.0  # for runs of other machines to end when the dispatcher stops
+SCHEDULER_SECONDS = 15.0  # for a named scheduler to answer
 NO_WORKER_SECONDS = 120.0  # a scheduler without a free docker slot for this long is reported
 Runner = Callable[[PlannedRun, int], Mapping[str, Any]]
 
@@ -45,39 +54,47 @@ class Tally:
 class Board:
     """A progress bar with done, running, void and failed; and an events file that is only ever appended to."""
 
-    def __init__(self, name: str, tally: Tally, parallel: int, root: Path, show: bool) -> None:
+    def __init__(self, name: str, tally: Tally, root: Path, show: bool) -> None:
         from tqdm.auto import tqdm
 
-        self.tally, self.parallel = tally, parallel
+        self.tally = tally
         self.events = open(root / "events.jsonl", "a", encoding="utf-8", buffering=1)  # noqa: SIM115 - closed in close()
         self.bar = tqdm(total=tally.planned, initial=tally.finished, desc=name, unit="run", disable=not show, dynamic_ncols=True)
 
     def event(self, kind: str, **facts: Any) -> None:
+        with contextlib.suppress(OSError):  # a full disk stops runs by itself; it must not stop their bookkeeping
+            self._write(kind, **facts)
+
+    def _write(self, kind: str, **facts: Any) -> None:
         self.events.write(json.dumps({"time": datetime.now(UTC).isoformat(timespec="seconds"), "event": kind, **facts}) + "\n")
 
-    def update(self, step: int = 0) -> None:
+    def update(self, running: int, step: int = 0) -> None:
         t = self.tally
-        running = max(0, min(self.parallel, t.planned - t.finished - t.failed))
         self.bar.set_postfix_str(f"running {running}, void {t.void}, failed {t.failed}, retried {t.retried}", refresh=False)
         self.bar.update(step)
 
     def close(self) -> None:
         self.bar.close()
-        self.events.close()
+        with contextlib.suppress(OSError):
+            self.events.close()
 
 
 def write_manifest(root: Path, campaign: Campaign, planned: Sequence[PlannedRun]) -> None:
-    """The campaign's manifest, once; a root that belongs to another campaign or agent is refused."""
+    """The campaign's manifest, once; a root that belongs to another campaign, agent or set of codes is refused."""
     path = root / "campaign_manifest.json"
     if path.is_file():
         held = json.loads(path.read_text(encoding="utf-8"))
         if (held["campaign"], held["agent"]) != (campaign.name, campaign.agent):
             raise M4Error(f"{root} belongs to the campaign {held['campaign']} with agent {held['agent']}; choose another folder.")
+        if held.get("codes_seed") != campaign.codes_seed:
+            raise M4Error(f"{root} was begun with codes_seed {held.get('codes_seed')}, not {campaign.codes_seed}; choose another campaign name.")
         return
+    transformed = any(run.key.schema != "native" for run in planned)
     write_json(path, {
         "campaign": campaign.name, "agent": campaign.agent, "created_at_utc": datetime.now(UTC).isoformat(timespec="seconds"),
         "m4lib": __version__, "host": socket.gethostname(), "reasoning_effort": campaign.reasoning_effort,
         "publishable": campaign.publishable, "publishable_reason": campaign.publishable_reason,
+        "codes_seed": campaign.codes_seed, "codes_sha256": codebook(seed=campaign.codes_seed).sha256 if transformed else None,
         "runs": len(planned), "tiers": [dict(tier) for tier in campaign.tiers],
     })
 
@@ -118,8 +135,8 @@ def open_cluster(parallel: int, scheduler: str | None) -> tuple[Any, Any]:
                      "distributed.admin.log-format": "%(message)s", "logging.distributed": "error"})
     if scheduler:
         try:
-            return Client(scheduler, timeout="15s", set_as_default=False), None
-        except (OSError, TimeoutError) as error:
+            return Client(scheduler, timeout=SCHEDULER_SECONDS, set_as_default=False), None
+        except (OSError, TimeoutError, ValueError) as error:
             raise M4Error(f"No Dask scheduler answers at {scheduler}: start one with `dask scheduler` and workers with "
                           "`dask worker SCHEDULER --nthreads 1 --resources docker=1`.") from error
     cluster = LocalCluster(n_workers=parallel, threads_per_worker=1, processes=True, resources={"docker": 1}, host="127.0.0.1",
@@ -129,40 +146,88 @@ def open_cluster(parallel: int, scheduler: str | None) -> tuple[Any, Any]:
 
 def dispatch(
     campaign: Campaign, planned: Sequence[PlannedRun], runner: Runner, *, root: Path, parallel: int = 2,
-    scheduler: str | None = None, on_stop: Callable[[], object] | None = None, show: bool = True,
+    scheduler: str | None = None, sweep: Callable[[], object] | None = None, show: bool = True,
     wait_seconds: float = WAIT_SECONDS, max_attempts: int = MAX_ATTEMPTS,
 ) -> dict[str, Any]:
     """Do every run of `planned` that has no complete record below `root`; returns the campaign's summary.
 
     `runner(run, attempt)` does one run in a worker: it returns the record that it published, raises InfrastructureError
     for what must never be scored (tried again, up to `max_attempts` times; a provider's rate limit is waited out), and
-    any other exception is a defect that is reported and leaves the run undone. `on_stop` is called when the dispatcher
-    ends early, to stop containers. Ctrl-C ends within seconds; finished runs stay.
+    any other exception is a defect that is reported and leaves the run undone. `sweep` removes containers and working
+    folders of this root; it is picklable and called while the root is locked: before the first run, at an early stop (then
+    on every host), and at the end.
+    Ctrl-C ends within seconds; finished runs stay.
     """
-    with campaign_lock(root):
+    with campaign_lock(root), _writing(root):
         write_manifest(root, campaign, planned)
         left = todo(planned, root)
         tally = Tally(len(planned), len(planned) - len(left))
         if not left:
             return write_summary(root, campaign, planned)
-        board = Board(campaign.name, tally, parallel, root, show)
+        if sweep is not None and scheduler is None:
+            sweep()  # what a killed dispatcher left
+        board = Board(campaign.name, tally, root, show)
         client = cluster = None
         clean = False
         try:
             client, cluster = open_cluster(min(parallel, len(left)), scheduler)
+            if sweep is not None and scheduler is not None:
+                with contextlib.suppress(InfrastructureError):  # a host without its engine is no reason to wait
+                    client.run(sweep)
             _drive(client, left, runner, tally, board, wait_seconds, max_attempts)
             clean = True
         finally:
-            if not clean and on_stop is not None:
-                on_stop()
-            board.close()
+            if not clean:
+                _stop(client, cluster, sweep, board)
             _close(client, cluster, clean)
+            _sweep(sweep, board)
+            board.close()
             summary = write_summary(root, campaign, planned)
     if tally.errors:
         first = next(iter(tally.errors.values()))
         raise InfrastructureError(f"{len(tally.errors)} of {len(left)} runs could not be done and are not scored; first reason: "
                                   f"{first} Mend it and call again: only these are done again ({root / 'events.jsonl'} has all).")
     return summary
+
+
+@contextlib.contextmanager
+def _writing(root: Path) -> Iterator[None]:
+    """What goes wrong with the dispatcher's own files is a sentence, not a traceback."""
+    try:
+        yield
+    except OSError as error:
+        raise InfrastructureError(f"{root} cannot be written: {error.strerror or error}. Finished runs are kept; call again when it can.") from error
+
+
+def _sweep(sweep: Callable[[], object] | None, board: Board) -> None:
+    """Sweep at the end; what fails here is noted, and done at the next start."""
+    if sweep is not None:
+        try:
+            sweep()
+        except InfrastructureError as error:
+            board.event("not_swept", error=str(error))
+
+
+def _stop(client: Any, cluster: Any, sweep: Callable[[], object] | None, board: Board) -> None:
+    """End the runs in flight: the workers of this machine at once, those of a named scheduler by taking their containers."""
+    if client is None:
+        return
+    if cluster is not None:
+        for nanny in list(cluster.workers.values()):
+            nanny.auto_restart = False
+            if getattr(nanny, "pid", None):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(nanny.pid, signal.SIGKILL)
+    elif sweep is not None:
+        # a run that has just begun has no container yet, so look again until no worker is at work
+        deadline = time.monotonic() + STOP_SECONDS
+        while time.monotonic() < deadline:
+            with contextlib.suppress(Exception):
+                client.run(sweep)
+                if not any(client.processing().values()):
+                    break
+            time.sleep(0.3)
+    _sweep(sweep, board)
 
 
 def _close(client: Any, cluster: Any, clean: bool) -> None:
@@ -173,64 +238,85 @@ def _close(client: Any, cluster: Any, clean: bool) -> None:
                 part.close(timeout=10 if clean else 3)
 
 
-def _drive(client: Any, left: Sequence[PlannedRun], runner: Runner, tally: Tally, board: Board, wait_seconds: float, max_attempts: int) -> None:
-    events: queue.Queue[tuple[PlannedRun, int, Any]] = queue.Queue()
-    futures: dict[RunKey, Any] = {}
-    waiting: list[tuple[float, PlannedRun, int]] = []
+class _Queue:
+    """Runs that wait for a slot, in order, and runs that wait for their time, with a hold on all of them."""
 
-    def submit(run: PlannedRun, attempt: int, priority: int) -> None:
-        name = f"{run.key.task}-{run.key.condition}-{run.key.schema}-{run.key.model}-{run.key.trial}-{attempt}-{os.getpid()}-{time.monotonic_ns()}"
-        future = client.submit(runner, run, attempt, key=name, resources={"docker": 1}, priority=priority, pure=False)
-        futures[run.key] = future
-        future.add_done_callback(lambda done, run=run, attempt=attempt: events.put((run, attempt, done)))
+    def __init__(self, runs: Sequence[PlannedRun]) -> None:
+        self.ready = deque((run, 1) for run in runs)
+        self.later: list[tuple[float, PlannedRun, int]] = []
+        self.hold = 0.0  # nothing starts before this time: the provider said so
 
-    for place, run in enumerate(left):
-        submit(run, 1, -place)
-    open_runs = len(left)
-    idle_since = time.monotonic()
-    board.update()
-    while open_runs:
+    def again(self, run: PlannedRun, attempt: int, wait: float) -> None:
+        self.later.append((time.monotonic() + wait, run, attempt))
+
+    def take(self) -> tuple[PlannedRun, int] | None:
         now = time.monotonic()
-        for entry in [entry for entry in waiting if entry[0] <= now]:
-            waiting.remove(entry)
-            submit(entry[1], entry[2], 0)
+        if now < self.hold:
+            return None
+        for entry in sorted(self.later, key=lambda entry: entry[0]):
+            if entry[0] <= now:
+                self.later.remove(entry)
+                return entry[1], entry[2]
+        return self.ready.popleft() if self.ready else None
+
+
+def _drive(client: Any, left: Sequence[PlannedRun], runner: Runner, tally: Tally, board: Board, wait_seconds: float, max_attempts: int) -> None:
+    """Hand out runs as slots get free until every one is done or given up."""
+    done: queue.Queue[tuple[PlannedRun, int, Any]] = queue.Queue()
+    waiting, flying = _Queue(left), dict[RunKey, Any]()
+    limits: Counter[RunKey] = Counter()
+    slots, looked, had_slots = 0, -math.inf, time.monotonic()
+
+    def submit(run: PlannedRun, attempt: int) -> None:
+        name = f"{run.key.task}-{run.key.condition}-{run.key.schema}-{run.key.model}-{run.key.trial}-{attempt}-{os.getpid()}-{time.monotonic_ns()}"
+        future = client.submit(runner, run, attempt, key=name, resources={"docker": 1}, pure=False)
+        flying[run.key] = future
+        future.add_done_callback(lambda ended, run=run, attempt=attempt: done.put((run, attempt, ended)))
+
+    while tally.finished + tally.failed < tally.planned:
+        now = time.monotonic()
+        if now - looked > 1.0:
+            slots, looked = _slots(client), now
+            had_slots = now if slots else had_slots
+            if now - had_slots > NO_WORKER_SECONDS:
+                raise InfrastructureError("No Dask worker offers a docker slot; start workers with `--resources docker=1`.")
+        while len(flying) < slots and (entry := waiting.take()):
+            submit(*entry)
+        board.update(len(flying))
         try:
-            run, attempt, future = events.get(timeout=0.5)
+            run, attempt, future = done.get(timeout=0.2)
         except queue.Empty:
-            if futures and not waiting and now - idle_since > NO_WORKER_SECONDS and not _has_workers(client):
-                raise InfrastructureError("No Dask worker offers a docker slot; start workers with `--resources docker=1`.") from None
             continue
-        idle_since = time.monotonic()
-        futures.pop(run.key, None)
+        flying.pop(run.key, None)
         error = future.exception() if future.status == "error" else (None if future.status == "finished" else InfrastructureError(f"the run was {future.status}"))
         if error is None:
             record = future.result()
             tally.finished += 1
             tally.void += failure_reason(record) in VOID
             board.event("finished", key=str(run.key), attempt=attempt, reward=(record.get("test_results") or {}).get("reward"), reason=failure_reason(record))
-            board.update(1)
-            open_runs -= 1
+            board.update(len(flying), 1)
             continue
         board.event("not_done", key=str(run.key), attempt=attempt, error=f"{type(error).__name__}: {error}")
         if isinstance(error, ProviderFailure) and error.kind == "auth":
             raise InfrastructureError(f"The provider refuses the credential ({error}); no run was scored because of it. Renew it and call again.")
-        again = isinstance(error, InfrastructureError) or type(error).__name__ == "KilledWorker"
-        limited = isinstance(error, ProviderFailure) and error.kind == "rate_limit"
-        if again and (limited or attempt < max_attempts):
-            # a rate limit says when it ends; it is waited out and does not use up an attempt
-            wait = wait_seconds * 2 ** (attempt - 1)
-            if isinstance(error, ProviderFailure) and error.retry_at:
+        if isinstance(error, ProviderFailure) and error.kind == "rate_limit":
+            # a rate limit is waited out by all runs, which meet the same one, and uses up no attempt
+            limits[run.key] += 1
+            wait = min(wait_seconds * 2 ** (limits[run.key] - 1), LONGEST_WAIT)
+            if error.retry_at:
                 wait = max(0.0, error.retry_at - time.time()) + 1.0
+            waiting.hold = max(waiting.hold, time.monotonic() + wait)
+            waiting.again(run, attempt, wait)
             tally.retried += 1
-            waiting.append((time.monotonic() + wait, run, attempt if limited else attempt + 1))
-            board.update()
-            continue
-        tally.failed += 1
-        tally.errors[str(run.key)] = f"{type(error).__name__}: {error}."
-        board.update()
-        open_runs -= 1
+        elif attempt < max_attempts and (isinstance(error, InfrastructureError) or type(error).__name__ == "KilledWorker"):
+            waiting.again(run, attempt + 1, min(wait_seconds * 2 ** (attempt - 1), LONGEST_WAIT))
+            tally.retried += 1
+        else:
+            tally.failed += 1
+            tally.errors[str(run.key)] = f"{type(error).__name__}: {error}."
 
 
-def _has_workers(client: Any) -> bool:
+def _slots(client: Any) -> int:
+    """Docker slots of all workers that are there now."""
     workers = client.scheduler_info(n_workers=-1)["workers"]
-    return any((worker.get("resources") or {}).get("docker") for worker in workers.values())
+    return int(sum((worker.get("resources") or {}).get("docker", 0) for worker in workers.values()))

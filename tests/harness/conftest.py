@@ -13,6 +13,7 @@ from m4lib.errors import InfrastructureError
 from m4lib.harness import images
 from m4lib.harness.docker_host import Engine
 from m4lib.project import Project
+from tests.harness.lab import Lab, make_lab
 from tests.harness.site import Site, make_site
 
 
@@ -46,3 +47,9 @@ def clean(engine: Engine, site: Site) -> Iterator[Site]:
     assert engine.networks(labels) == []
     assert list(site.settings.scratch_root().iterdir()) == []
     assert list(site.settings.results_root.glob(".partial-*")) == []
+
+
+@pytest.fixture(scope="session")
+def lab(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """A synthetic MIMIC-IV of twenty stays with references and task databases, for whole campaigns."""
+    return make_lab(tmp_path_factory.mktemp("lab"), project)
