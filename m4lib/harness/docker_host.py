@@ -255,14 +255,6 @@ class Container:
         code = None if running or state.get("Status") == "created" else state.get("ExitCode")
         return State(running, code, bool(state.get("OOMKilled")), str(state.get("Error") or ""))
 
-    def sample(self) -> dict[str, float]:
-        """Memory and process count now; {} when it has ended. Takes about a second on some engines."""
-        with _doing("measure a container"):
-            stats = self.engine.client.api.stats(self.id, stream=False, one_shot=True)
-        memory = stats.get("memory_stats", {})
-        found = {"memory_bytes": memory.get("max_usage", memory.get("usage")), "pids": stats.get("pids_stats", {}).get("current")}
-        return {key: float(value) for key, value in found.items() if value is not None}
-
     def logs(self) -> bytes:
         """stdout so far (kept by the engine; {} after removal)."""
         with _doing("read a container's log"):

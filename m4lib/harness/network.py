@@ -16,145 +16,17 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from m4lib.errors import M4Error
 from m4lib.harness import images, isolation
 from m4lib.harness.agents.base import Agent
 from m4lib.harness.docker_host import LABEL, Container, Engine, Network
-from m4lib.harness.failures import InfrastructureError, ProviderFailure
-from m4lib.harness.supervise import Outcome
-from m4lib.harness.traces import Trace
+from m4lib.harness.failures import InfrastructureError
+from m4lib.harness.providers import PROVIDERS, ModelAccess, Provider
+from m4lib.harness.traffic import Traffic
 
-
-@dataclass(frozen=True)
-class Provider:
-    """Where a provider's API is, how it takes the key, which paths an agent needs, and its hosts for a login."""
-
-    upstream: str
-    header: str
-    prefix: str  # before the key in the header
-    paths: tuple[str, ...]
-    key_names: tuple[str, ...]
-    login_hosts: tuple[str, ...] = ()
-    login_files: tuple[str, ...] = ()  # relative to HOME
-    keyless: bool = False
-    exception: str = ""  # why such a run is never publishable
-
-
-PROVIDERS: Mapping[str, Provider] = {
-    "openai": Provider(
-        "https://api.openai.com", "Authorization", "Bearer ", ("/v1/responses", "/v1/responses/compact"), ("CODEX_API_KEY", "OPENAI_API_KEY"),
-        ("api.openai.com:443", "auth.openai.com:443", "chatgpt.com:443"), (".codex/auth.json",),
-    ),
-    "anthropic": Provider(
-        "https://api.anthropic.com", "x-api-key", "", ("/v1/messages", "/v1/messages/count_tokens"), ("ANTHROPIC_API_KEY",),
-        ("api.anthropic.com:443", "platform.claude.com:443"), (".claude.json", ".claude/.credentials.json", ".claude/credentials.json"),
-    ),
-    "google": Provider(
-        "https://generativelanguage.googleapis.com", "x-goog-api-key", "", ("/v1beta/models/*", "/v1/models/*"), ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        ("cloudcode-pa.googleapis.com:443", "generativelanguage.googleapis.com:443", "oauth2.googleapis.com:443"),
-        (".gemini/oauth_creds.json", ".gemini/google_accounts.json", ".gemini/state.json", ".gemini/installation_id"),
-    ),
-    "ollama": Provider(
-        "http://host.docker.internal:11434", "", "", ("/v1/chat/completions", "/v1/models"), (), keyless=True,
-        exception="local Ollama host exception enabled",
-    ),
-}
-
-
-@dataclass(frozen=True)
-class ModelAccess:
-    """How agents reach their model. Holds names and places, never a credential, so it can be pickled and logged.
-
-    kind: "api-key" (the environment variable `key_env`, or the provider's usual ones, of the dispatching process),
-    "login" (the provider's files below `auth_dir`, seeded into the agent's HOME), or "replay" (a script, no provider).
-    upstream: another address of the provider's API. conversation: the script, {"steps": [...]}; by default one that
-    solves the task (see m4lib.harness.replay).
-    """
-
-    kind: str = "api-key"
-    upstream: str = ""
-    key_env: str = ""
-    auth_dir: Path | None = None
-    conversation: Mapping[str, Any] | None = None
-
-
-@dataclass
-class Traffic:
-    """What a run sent, as the proxy and the gateway saw it."""
-
-    egress: list[dict[str, Any]]
-    allowed: tuple[str, ...]
-    secrets: tuple[str, ...]
-    auth_method: str
-    replayed: bool
-    exception: str
-    cli_version: str | None = None
-    models: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.calls = [entry for entry in self.egress if entry.get("by") == "gateway"]
-        for entry in self.calls:
-            for name in (entry.get("served"), entry.get("model")):
-                if name and name not in self.models:
-                    self.models.append(name)
-
-    @property
-    def requests(self) -> dict[str, Any]:
-        statuses: dict[str, int] = {}
-        for entry in self.calls:
-            statuses[str(entry.get("status"))] = statuses.get(str(entry.get("status")), 0) + 1
-        return {
-            "count": len(self.calls), "statuses": statuses, "up_bytes": sum(entry.get("up") or 0 for entry in self.calls),
-            "down_bytes": sum(entry.get("down") or 0 for entry in self.calls),
-        }
-
-    @property
-    def hosted_tools(self) -> list[dict[str, Any]]:
-        """Requests for tools that would run on the provider's side; the gateway refused them."""
-        return [{"kind": "hosted_tool", "tool": tool, "succeeded": False} for entry in self.calls for tool in entry.get("hosted_tools") or []]
-
-    def raise_for_provider(self, trace: Trace, outcome: Outcome, has_output: bool) -> None:
-        """Raise ProviderFailure when the run ended because of the model's side and not because of the agent."""
-        if outcome.state == "finished" and outcome.returncode == 0 and not trace.failed and (has_output or trace.finished):
-            return
-        last = next((entry for entry in reversed(self.calls) if entry.get("allowed") and not entry.get("unfinished")), None)
-        if trace.rate_limited:
-            raise ProviderFailure("rate_limit", "The provider limits the rate of requests.", trace.rate_limited_until)
-        if last is None:
-            if self.auth_method == "login":
-                _raise_for_texts(trace)
-                return
-            if outcome.returncode != 0 and outcome.state == "finished":
-                text = trace.errors[-1] if trace.errors else f"exit code {outcome.returncode}"
-                raise InfrastructureError(f"The command line never reached its model ({text[:200]}).")
-            return
-        status, error = int(last.get("status") or 0), str(last.get("error") or "")[:200]
-        if status in (401, 403):
-            raise ProviderFailure("auth", f"The provider refuses the credential (status {status}: {error}).")
-        if status in (429, 529):
-            raise ProviderFailure("rate_limit", f"The provider limits the rate of requests (status {status}).", _retry_at(last))
-        if status >= 500 or (last.get("error") and status < 400):
-            raise ProviderFailure("unavailable", f"The provider failed (status {status}: {error}).")
-
-
-def _raise_for_texts(trace: Trace) -> None:
-    """With a login there is no gateway to ask: what the command line itself reports."""
-    text = " ".join(trace.errors[-3:]).lower()
-    if any(word in text for word in ("invalid api key", "not logged in", "401", "403", "please run /login", "authenticat")):
-        raise ProviderFailure("auth", f"The provider refuses the login ({text[:200]}).")
-    if any(word in text for word in ("rate limit", "usage limit", "quota", " 429", "resource_exhausted")):
-        raise ProviderFailure("rate_limit", f"The provider limits the rate of requests ({text[:200]}).")
-
-
-def _retry_at(entry: Mapping[str, Any]) -> float | None:
-    try:
-        return float(entry["ts"]) + float(entry["retry_after"])
-    except (KeyError, TypeError, ValueError):
-        return None
+__all__ = ["ModelAccess", "ModelNetwork", "Traffic"]
 
 
 class ModelNetwork:

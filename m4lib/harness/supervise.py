@@ -145,7 +145,7 @@ def supervise(
             waiter["error"] = error
         ended.set()
 
-    state, peak = "finished", 0
+    state, peak, silent = "finished", 0, 0
     try:
         reader.start()
         container.start()
@@ -162,6 +162,9 @@ def supervise(
                 raise InfrastructureError(broken)
             if reader.error is not None:
                 raise InfrastructureError(f"The trace cannot be written: {reader.error}.")
+            silent = 0 if reader.is_alive() else silent + 1
+            if silent * POLL > 10:  # the stream ends with the container, so it must have broken before
+                raise InfrastructureError("The connection that carries the trace broke.")
             if now - began > limits.timeout:
                 state = "timeout"
             elif now >= next_look:
