@@ -11,7 +11,8 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,9 @@ def build(
                 record_hashes(con, records)
                 built = build_concepts(con, progress) if concepts else None
                 con.execute("CHECKPOINT")
+            except BaseException:
+                con.interrupt()  # closing would wait for what DuckDB's threads are still doing
+                raise
             finally:
                 con.close()
             # a log left by another program belongs to the old file and would be replayed into the new one
@@ -122,20 +126,42 @@ def ingest(
 def ingest_tables(
     con: duckdb.DuckDBPyConnection, layout: Layout, tables: list[Table], progress: bool, ignore_extra: bool
 ) -> dict[str, dict[str, Any]]:
-    """Read the files of `tables` into the open database; returns the manifest's records by table."""
+    """Read the files of `tables` into the open database; returns the manifest's records by table.
+
+    A few files at a time, the largest first: one gzip stream keeps hardly more than one processor busy. The work is
+    done in threads of its own because a signal would otherwise surface inside a read that DuckDB makes.
+    """
     files = RawFileSystem()
     con.register_filesystem(files)
-    total = sum(layout.files[table].stat().st_size for table in tables)
-    records = {}
-    with tqdm(total=total, desc="ingest", unit="B", unit_scale=True, disable=not progress) as bar:
-        for table in tables:
+    for schema_name in sorted({table.schema for table in tables}):
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema_name)}")
+    sizes = {table: layout.files[table].stat().st_size for table in tables}
+    workers = int(con.execute("SELECT least(4, current_setting('threads'))").fetchone()[0])  # type: ignore[index]
+    cursors: list[duckdb.DuckDBPyConnection] = []
+    with tqdm(total=sum(sizes.values()), desc="ingest", unit="B", unit_scale=True, disable=not progress) as bar:
+
+        def one(table: Table) -> dict[str, Any]:
             path = layout.files[table]
-            bar.set_postfix_str(table.full_name)
-            result = ingest_table(
-                con, files, table, path, str(path.relative_to(layout.root)), on_bytes=bar.update, ignore_extra=ignore_extra
-            )
-            records[table.full_name] = result.to_json()
-    return records
+            bar.set_postfix_str(table.full_name, refresh=False)
+            cursor = con.cursor()
+            cursors.append(cursor)
+            with cursor:
+                label = str(path.relative_to(layout.root))
+                return ingest_table(cursor, files, table, path, label, on_bytes=bar.update, ignore_extra=ignore_extra).to_json()
+
+        pool = ThreadPoolExecutor(workers, thread_name_prefix="ingest")
+        try:
+            futures = {pool.submit(one, table): table for table in sorted(tables, key=sizes.__getitem__, reverse=True)}
+            records = {futures[future].full_name: future.result() for future in as_completed(futures)}
+        except BaseException:
+            files.cancel()
+            for cursor in cursors:
+                with suppress(duckdb.Error):
+                    cursor.interrupt()
+            raise
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+    return {table.full_name: records[table.full_name] for table in tables}
 
 
 def record_hashes(con: duckdb.DuckDBPyConnection, records: dict[str, dict[str, Any]]) -> None:

@@ -168,12 +168,21 @@ class RawFileSystem(fsspec.AbstractFileSystem):
     def __init__(self) -> None:
         super().__init__()
         self.files: dict[str, RawFile] = {}
+        self.cancelled = False
+
+    def cancel(self) -> None:
+        """Make every read fail from now on, so that queries end soon."""
+        self.cancelled = True
+        for raw in list(self.files.values()):
+            raw.cancelled = True
 
     def key(self, path: str) -> str:
         return str(path).removeprefix(f"{PROTOCOL}://")
 
     def open(self, path: str, mode: str = "rb", **_: Any) -> RawFile:
-        return self.files[self.key(path)]
+        raw = self.files[self.key(path)]
+        raw.cancelled |= self.cancelled
+        return raw
 
     def exists(self, path: str, **_: Any) -> bool:
         return self.key(path) in self.files

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -81,37 +80,6 @@ def select_sql(table: Table, header: list[str], path: str) -> str:
     )
 
 
-def execute(con: duckdb.DuckDBPyConnection, sql: str, raw: RawFile) -> tuple[Any, ...]:
-    """Run a statement that reads `raw` and return its first row.
-
-    It runs in a thread of its own: a signal would otherwise surface inside a read that DuckDB makes, as a damaged
-    file, or leave one of DuckDB's threads reading while the interpreter ends.
-    """
-    outcome: list[Any] = []
-    done = threading.Event()  # an interrupted join() may take a running thread for a finished one
-
-    def work() -> None:
-        try:
-            outcome.append(con.execute(sql).fetchone())
-        except BaseException as error:
-            outcome.append(error)
-        finally:
-            done.set()
-
-    worker = threading.Thread(target=work, name="ingest")
-    worker.start()
-    try:
-        done.wait()
-    except BaseException:
-        raw.cancelled = True
-        con.interrupt()
-        done.wait()
-        raise
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return tuple(outcome[0] or (0,))
-
-
 def ingest_table(
     con: duckdb.DuckDBPyConnection,
     files: RawFileSystem,
@@ -124,7 +92,7 @@ def ingest_table(
 ) -> TableResult:
     """Replace `table` in the open database by the content of `path`; `files` is registered with `con`.
 
-    `label` names the file in messages. Raises M4Error for anything wrong with the file and for a full disk.
+    The schema must exist. `label` names the file in messages. Raises M4Error for anything wrong with the file and for a full disk.
     """
     start = time.perf_counter()
     stat = path.stat()
@@ -136,10 +104,9 @@ def ingest_table(
         header = raw.header()
         filled, ignored = check_header(table, label, header, ignore_extra)
         files.files[table.full_name] = raw
-        con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(table.schema)}")
         name = f"{quote(table.schema)}.{quote(table.name)}"
         query = select_sql(table, header, f"{PROTOCOL}://{table.full_name}")
-        rows = int(execute(con, f"CREATE OR REPLACE TABLE {name} AS {query}", raw)[0])
+        done = con.execute(f"CREATE OR REPLACE TABLE {name} AS {query}").fetchone()
         raw.drain()
     except duckdb.Error as error:
         if raw.error:
@@ -154,7 +121,7 @@ def ingest_table(
         bytes=stat.st_size,
         mtime_ns=stat.st_mtime_ns,
         sha256=raw.sha256,
-        rows=rows,
+        rows=int(done[0]) if done else 0,
         columns={column.name: column.type for column in table.columns},
         filled=filled,
         ignored=ignored,
