@@ -115,7 +115,7 @@ def draw_task_deltas(data: Table) -> Figure:
     present = [series for series in data.frame["series"].unique() if (frame["series"] == series).any()]
     shared = frame.groupby("task")["series"].apply(lambda names: [name for name in present if name in set(names)])
     with matplotlib.rc_context(style()):
-        figure = Figure(figsize=(COLUMN_WIDTH, 0.145 * max(y, 6) + 0.85), layout="constrained")
+        figure = Figure(figsize=(COLUMN_WIDTH, (0.17 if len(present) > 2 else 0.15) * max(y, 6) + 0.85), layout="constrained")
         axes = figure.subplots()
         axes.axvline(0, color="0.35", linewidth=0.7, linestyle=(0, (4, 3)), zorder=1)
         for series in present:
@@ -153,7 +153,7 @@ def draw_task_deltas(data: Table) -> Figure:
 
 def _offset(series: str, row: list[str]) -> float:
     """Vertical place of a series in its row, in rows; a series that is alone stands on the line of its label."""
-    return 0.2 * (2 * row.index(series) / (len(row) - 1) - 1) if len(row) > 1 else 0.0
+    return (0.28 if len(row) > 2 else 0.2) * (2 * row.index(series) / (len(row) - 1) - 1) if len(row) > 1 else 0.0
 
 
 def _label(task: str) -> str:

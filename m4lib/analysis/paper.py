@@ -30,8 +30,14 @@ def open_sources(evidence_dir: PathLike | None = None, index: PathLike | None = 
 
 def _fetch() -> Path:
     """The published indexes, downloaded once, checked and cached by the evidence room."""
-    from m4lib.evidence.fetch import fetch_indexes
+    from m4lib.analysis.sources import DATASET
+    from m4lib.errors import M4Error
 
+    try:
+        from m4lib.evidence.fetch import fetch_indexes
+    except ImportError:
+        raise M4Error(f"No evidence folder is given and none lies beside the checkout; the run indexes are published in the "
+                      f"dataset {DATASET}, folder metadata/run-indexes.") from None
     return Path(fetch_indexes())
 
 

@@ -108,3 +108,21 @@ def test_artifacts_are_counted_in_run_folders(evidence_dir: Path, tmp_path: Path
             (folder / name).write_text("{}", encoding="utf-8")
     counts = build_table("15", load_sources(tmp_path, tasks=project.tasks)).frame.set_index("audit_quantity")["count"]
     assert counts.filter(like="Retained").tolist() == [3, 3, 3, 0]
+
+
+def test_artifacts_are_counted_inside_an_archive(evidence_dir: Path, tmp_path: Path, project: Project) -> None:
+    import io
+    import tarfile
+
+    import zstandard
+
+    index = evidence_dir / "run-indexes" / "final_codex_runs.csv"
+    shutil.copy(index, tmp_path)
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for run in [*pd.read_csv(index)["run_id"].head(2), "some-other-run"]:
+            for name in ("result.json", "output_summary.json", "trace.jsonl"):
+                archive.addfile(tarfile.TarInfo(f"codex/{run}/{name}"))
+    (tmp_path / "p.tar.zst").write_bytes(zstandard.compress(packed.getvalue()))
+    counts = build_table("15", load_sources(tmp_path, tasks=project.tasks)).frame.set_index("audit_quantity")["count"]
+    assert counts.filter(like="Retained").tolist() == [2, 2, 0, 0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -89,25 +89,34 @@ def _hours(seconds: float | None) -> str | None:
 
 
 def count_artifacts(folder: Path, run_ids: Iterable[str]) -> dict[str, int] | None:
-    """How many of these runs have each artifact, from run folders or an unpacked package below `folder`.
+    """How many of these runs have each artifact, from run folders or evidence packages (unpacked or not) below `folder`.
 
-    A withheld output counts when its summary is there. None when no run folder is found.
+    A withheld output counts when its summary is there. None when no run is found.
     """
     wanted = set(run_ids)
     found: dict[str, set[str]] = {artifact: set() for artifact in ARTIFACTS}
-    seen = False
+    for run, name in _run_files(folder):
+        artifact = "output.csv" if name == "output_summary.json" else name
+        if run in wanted and artifact in found:
+            found[artifact].add(run)
+    return {artifact: len(runs) for artifact, runs in found.items()} if found["result.json"] else None
+
+
+def _run_files(folder: Path) -> Iterator[tuple[str, str]]:
+    """(run id, file name) of every file in a run's folder, on disk and inside archives."""
     for result in folder.rglob("result.json"):
-        run = result.parent.name
-        if run not in wanted:
-            continue
-        seen = True
-        for artifact in ARTIFACTS:
-            present = (result.parent / artifact).is_file()
-            if artifact == "output.csv":
-                present = present or (result.parent / "output_summary.json").is_file()
-            if present:
-                found[artifact].add(run)
-    return {artifact: len(runs) for artifact, runs in found.items()} if seen else None
+        yield from ((result.parent.name, path.name) for path in result.parent.iterdir())
+    for archive in folder.rglob("*.tar.zst"):
+        import tarfile
+
+        import zstandard
+
+        with open(archive, "rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
+            with tarfile.open(fileobj=stream, mode="r|") as members:
+                for member in members:
+                    parts = member.name.split("/")
+                    if len(parts) > 1 and member.isfile():
+                        yield parts[-2], parts[-1]
 
 
 def _run_folders(sources: Sources) -> list[Path]:
