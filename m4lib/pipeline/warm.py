@@ -5,6 +5,7 @@ a fresh kernel, because the server has run no notebook code and imports have no 
 
     with WarmServer() as server:
         server.run(notebook, target, parameters)        # one notebook
+        papermill.execute_notebook(..., engine_name=register_engine(server))  # papermill's own way
     run_many(jobs, workers=2)                            # many, several at once
 
 Protocol: a client connects to the server's Unix socket and sends one JSON line; the server forks, answers with the pid,
@@ -412,6 +413,22 @@ def finish(fork: Fork) -> tuple[float, str | None]:
         return 0.0, f"the process that ran the notebook ended with status {code}"
     answer = fork.answers[-1]
     return float(answer["seconds"]), answer["error"]
+
+
+def register_engine(server: WarmServer, name: str = "m4-warm") -> str:
+    """Make the server's kernels available as a papermill engine: `papermill.execute_notebook(..., engine_name=name)`."""
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    server.wait_ready()
+
+    class WarmEngine(NBClientEngine):
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
+            options["kernel_manager_class"] = warm_kernel_manager(server.address)
+            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+    papermill_engines.register(name, WarmEngine)
+    return name
 
 
 def run_many(

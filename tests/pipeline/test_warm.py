@@ -12,7 +12,7 @@ import pytest
 
 from m4lib.pipeline.execute import run_notebook
 from m4lib.pipeline.refresh import merged
-from m4lib.pipeline.warm import WarmServer, run_many
+from m4lib.pipeline.warm import WarmServer, register_engine, run_many
 from m4lib.project import Project
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
@@ -72,6 +72,15 @@ def test_results_of_the_paper_are_those_of_a_cold_run(
     assert files
     for file in files:
         assert (tmp_path / "cold" / file).read_bytes() == (tmp_path / "warm" / file).read_bytes(), file
+
+
+def test_as_a_papermill_engine(server: WarmServer, tmp_path: Path) -> None:
+    import papermill
+
+    source = write(tmp_path, "good")
+    papermill.execute_notebook(str(source), str(tmp_path / "out.ipynb"), {"x": 7}, engine_name=register_engine(server),
+                               progress_bar=False, cwd=str(tmp_path))
+    assert outputs(tmp_path / "out.ipynb")[2][0][1] == "x is 7\n"
 
 
 def test_forks_do_not_share_random_numbers(server: WarmServer, tmp_path: Path) -> None:
