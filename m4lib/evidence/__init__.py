@@ -1,1 +1,1 @@
-
+"""Evidence packages: sanitise, pack, search, check, fetch what campaigns leave behind, without patient data."""

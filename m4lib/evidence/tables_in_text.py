@@ -1,0 +1,44 @@
+"""Tables written out in text: the cells below a heading `age` hold ages, whatever their delimiter."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+_AGE_CELL = re.compile(r"[\"'`*\\\s]*(?:(?:anchor|admission|admit|patient|icu)_?)?age(?:_at_\w+|_years)?(?:\s*\(\w+\))?[\"'`*\\\s]*", re.IGNORECASE)
+_NUMBER_CELL = re.compile(r"([\"'`*\\\s]*)\d{1,3}(?:\.\d+)?([\"'`*\\\s]*)")
+_LINE = re.compile(r"(\n|\r|\\+n)")
+_HAS_AGE = re.compile(r"age(?![a-z])", re.IGNORECASE)
+
+
+def _delimiter(line: str) -> str | None:
+    for mark in ("|", "\t", "\\t", ",", ";"):
+        if mark in line:
+            return mark
+    return None
+
+
+def withhold_age_cells(text: str, counts: Counter[str]) -> str:
+    """Replace the numbers of age columns. A table ends at the first line with another number of cells."""
+    if not _HAS_AGE.search(text) or not any(mark in text for mark in "|\t,;"):
+        return text
+    parts = _LINE.split(text)
+    delimiter: str | None = None
+    columns: list[int] = []
+    width = 0
+    for number in range(0, len(parts), 2):
+        line = parts[number]
+        cells = line.split(delimiter) if delimiter else []
+        if columns and len(cells) == width:
+            for column in columns:
+                cells[column], n = _NUMBER_CELL.subn(r"\1[age withheld]\2", cells[column], count=1) if _NUMBER_CELL.fullmatch(cells[column]) else (cells[column], 0)
+                counts["ages"] += n
+            parts[number] = delimiter.join(cells) if delimiter else line
+            continue
+        delimiter = _delimiter(line)
+        cells = line.split(delimiter) if delimiter else []
+        columns = [position for position, cell in enumerate(cells) if _AGE_CELL.fullmatch(cell)]
+        width = len(cells)
+        if not columns:
+            delimiter = None
+    return "".join(parts)
