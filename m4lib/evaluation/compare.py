@@ -29,7 +29,8 @@ def matches(reference: Reference, aligned: Aligned, column: str, tolerance: floa
             read_column(reference.text(column)), joined_series(agent, aligned.types[column], found), found, tolerance
         )
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
-        raise EvaluationError(f"The values of {column} cannot be compared: {error}.", readable=True) from None
+        words = "both sides are true or false and no cell is empty" if "boolean subtract" in str(error) else str(error).rstrip(".")
+        raise EvaluationError(f"The values of {column} cannot be compared: {words}.", readable=True) from None
 
 
 def compare_numbers(truth: np.ndarray, agent: np.ndarray, found: np.ndarray, tolerance: float) -> np.ndarray:

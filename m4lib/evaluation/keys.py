@@ -240,7 +240,12 @@ def match_in_general(reference: Reference, table: Table, keys: tuple[str, ...]) 
             warnings.simplefilter("ignore")  # whole against fractional numbers: those just do not match
             joined = truth.merge(agent, on=names, how="left", sort=False)
     except (ValueError, TypeError) as error:
-        raise EvaluationError(f"The key columns cannot be joined: {str(error).split('. If')[0]}.", readable=True) from None
+        words = [
+            f"{key} is {_kind(truth[name])} in the reference and {_kind(agent[name])} in the output"
+            for name, key in zip(names, keys, strict=True) if _kind(truth[name]) != _kind(agent[name])
+        ] or [str(error)]
+        hint = "; one null or stray word makes a column text" if "text" in words[0] else ""
+        raise EvaluationError(f"The key columns cannot be joined: {', '.join(words)}{hint}.", readable=True) from None
     first_row = joined["row"].fillna(-1).to_numpy(np.int64)
     found = int((first_row >= 0).sum())
     return Matched(first_row, rows, len(agent), len(agent) - found, rows - len(agent))
@@ -257,6 +262,12 @@ def normalise(column: pd.Series) -> pd.Series:
     if column.notna().all() and _dates_without_year(column):
         return column.map(lambda cell: ("date without a year", cell))
     return column.map(str, na_action="ignore").astype(object)
+
+
+def _kind(column: pd.Series) -> str:
+    if column.dtype.kind == "M":
+        return "times" if getattr(column.dtype, "tz", None) is None else "times with a zone"
+    return {"O": "text", "b": "true or false"}.get(column.dtype.kind, "numbers")
 
 
 _MONTH_AND_DAY = re.compile(

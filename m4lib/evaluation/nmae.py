@@ -7,10 +7,12 @@ and repeated rows do not count.
 from __future__ import annotations
 
 import os
+import tempfile
 
 import duckdb
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from m4lib.duck import connect, literal, quote
 from m4lib.evaluation.contract import Contract
@@ -26,12 +28,20 @@ def castable(cells: np.ndarray | pa.Array) -> np.ndarray:
     """float64, NaN where the cell is no number. Takes numbers, microseconds (never numbers) or strings."""
     if isinstance(cells, np.ndarray):
         return cells if cells.dtype.kind == "f" else np.full(len(cells), np.nan)
+    words = cells.slice(0, 1000).drop_null().unique()
+    if len(words) and pc.all(pc.is_in(pc.utf8_lower(words), _FLAGS)).as_py():
+        lower = pc.utf8_lower(cells)
+        if pc.all(pc.or_kleene(pc.is_null(cells), pc.is_in(lower, _FLAGS))).as_py():  # a BOOLEAN column to DuckDB
+            true = pc.if_else(pc.is_in(lower, _FLAGS.slice(0, 3)), 1.0, 0.0)
+            return pc.if_else(pc.is_null(cells), None, true).to_numpy(zero_copy_only=False).astype(np.float64)
     cells = pa.table({"c": cells})  # read by DuckDB under its name
-    cast = "CASE lower(c) WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE TRY_CAST(c AS DOUBLE) END"
     with connect(threads=1) as con:
         con.execute("SET preserve_insertion_order=true")
-        made = con.execute(f"SELECT {cast} AS v FROM cells").fetch_arrow_table()["v"]
+        made = con.execute("SELECT TRY_CAST(c AS DOUBLE) AS v FROM cells").fetch_arrow_table()["v"]
     return made.to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+_FLAGS = pa.array(["true", "t", "yes", "false", "f", "no"])
 
 
 def from_aligned(reference: Reference, aligned: Aligned, contract: Contract) -> Nmae:
@@ -68,9 +78,10 @@ def from_aligned(reference: Reference, aligned: Aligned, contract: Contract) -> 
 
 def from_files(reference: Reference, output: Opened, reference_file: Opened, contract: Contract) -> Nmae:
     """From the files, when the evaluator's own join failed: keys compare as DuckDB types them, null keys drop out."""
+    folder = tempfile.TemporaryDirectory()
     con = connect(threads=1, memory_limit="1GB")
-    con.execute("SET preserve_insertion_order=true")
     try:
+        con.execute(f"SET preserve_insertion_order=true; SET temp_directory={literal(folder.name)}")
         for name, opened in (("truth", reference_file), ("agent", output)):
             con.execute(f"CREATE TEMP TABLE {name} AS SELECT * FROM {_source(opened)}")
         have = {row[0] for row in con.execute("SELECT column_name FROM (DESCRIBE agent)").fetchall()}
@@ -108,6 +119,7 @@ def from_files(reference: Reference, output: Opened, reference_file: Opened, con
         return None, []
     finally:
         con.close()
+        folder.cleanup()
 
 
 def _source(opened: Opened) -> str:

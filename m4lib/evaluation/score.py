@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack, closing
 from typing import Any
 
+import pyarrow as pa
+
 from m4lib.errors import M4Error
 from m4lib.evaluation import compare, nmae
 from m4lib.evaluation.contract import Contract, EvaluationError, MissingOutput, read_contract
@@ -57,7 +59,14 @@ def evaluate_files(
             return no_output(rules, str(error))
         except EvaluationError as error:
             return failed(rules, str(error))
-        return score(opened, truth_file, table, rules)
+        try:
+            return score(opened, truth_file, table, rules)
+        except UnusableReference as error:
+            raise M4Error(f"The reference {reference} cannot be used: {error}") from None
+
+
+class UnusableReference(M4Error):
+    """The reference lacks a column or cannot be read to its end."""
 
 
 def score(opened: Opened, truth_file: Opened, truth_table: Table, rules: Contract) -> dict[str, Any]:
@@ -68,18 +77,22 @@ def score(opened: Opened, truth_file: Opened, truth_table: Table, rules: Contrac
         return failed(rules, str(error))
     lacking = [column for column in rules.columns if column not in truth_table.columns]
     if set(lacking) & {*rules.keys, *rules.scored}:
-        raise M4Error(f"The reference lacks the column {lacking[0]}.")
-    truth = Reference(truth_table, rules.columns)
+        raise UnusableReference(f"it lacks the column {lacking[0]}.")
+    try:
+        truth = Reference(truth_table, rules.columns)
+    except (EvaluationError, pa.ArrowException) as error:
+        raise UnusableReference(str(error)) from None
     try:
         missing = [key for key in rules.keys if key not in table.columns]
         if missing:
             raise EvaluationError(f"The output lacks the key column {missing[0]}.")
         aligned = align(truth, table, rules.keys, rules.compared, rules.tolerance)
         return _count(truth, aligned, table, rules)
-    except EvaluationError as error:
-        result = failed(rules, str(error))
+    except (EvaluationError, pa.ArrowException, MemoryError) as error:
+        words = str(error) if isinstance(error, EvaluationError) else f"The output is too large to be compared: {error}."
+        result = failed(rules, words)
         result["reference_rows"] = truth.rows
-        if error.readable:
+        if isinstance(error, EvaluationError) and error.readable:
             value, names = nmae.from_files(truth, opened, truth_file, rules)
             result |= {"ordered_value_nmae": value, "ordered_value_columns": len(names), "ordered_columns": names}
         return result

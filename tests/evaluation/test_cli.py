@@ -63,3 +63,6 @@ def test_reference_that_lacks_a_column(files, capsys):
     pd.DataFrame({"stay_id": [1]}).to_parquet(files / "r.parquet")
     status, _, err = run(capsys, "--task", "mimic-meld-24h", "--output", files / "o.csv", "--reference", files / "r.parquet")
     assert status == 2 and "lacks the column meld" in err
+    (files / "r.csv").write_text("stay_id,subject_id,hadm_id,meld\n1,1,1,1\n2,2,2,2,2,2\n")
+    status, _, err = run(capsys, "--task", "mimic-meld-24h", "--output", files / "o.csv", "--reference", files / "r.csv")
+    assert status == 2 and "cannot be used" in err and "Expected 4 fields" in err
