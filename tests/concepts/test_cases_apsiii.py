@@ -83,6 +83,11 @@ CASES = {
     equal                                        | 41 | 50 | 2 | 21  | 131 | 160 | 2.25 | 4.75 |  | 3 | 5 | 4 | 6
     none                                         | -  | -  | - | -   | -   | -   | -    | -    |  | - | - | - | -
     """,
+    "white cells: 3 and 20 are 8.5 away": """
+    what                  | first_day_lab.wbc_min | first_day_lab.wbc_max | -> | wbc_score
+    20.1 is further       | 3   | 20.1 |  | 1
+    2.9 is further        | 2.9 | 20   |  | 5
+    """,
     "pressure and respiratory rate": """
     what            | first_day_vitalsign.mbp_min | first_day_vitalsign.mbp_max | first_day_vitalsign.resp_rate_min | first_day_vitalsign.resp_rate_max | -> | mbp_score | resp_rate_score
     lowest further  | 55 | 120 | 5  | 30 |  | 15 | 17
@@ -111,6 +116,7 @@ CASES = {
     until intime                   | 5  | 5  | -5:00   | +0:00  | InvasiveVent    |  | 0
     until before intime            | 5  | 5  | -5:00   | -0:00:01 | InvasiveVent  |  | 17
     spanning the day               | 5  | 5  | -5:00   | +50:00 | InvasiveVent    |  | 0
+    spanning it by an hour         | 5  | 5  | -1:00   | +25:00 | InvasiveVent    |  | 0
     """,
     "acute renal failure: creatinine 1.5 or more, urine below 410 mL, no chronic kidney disease of stage 4 or 5": """
     what                          | first_day_lab.creatinine_min | first_day_lab.creatinine_max | first_day_urine_output.urineoutput | diagnoses_icd.icd_version | diagnoses_icd.icd_code | -> | creatinine_score

@@ -29,7 +29,7 @@ def charted(label: str, name: str, points: list[tuple[str, int]], score: str, ca
 VITALS = {
     "heart rate": charted("Heart Rate", "Heart Rate", [
         ("32;60", 4), ("33", 0), ("88", 0), ("88.5", 0), ("89", 1), ("106", 1), ("106.5", 0), ("107", 3), ("125", 3),
-        ("126", 6), ("125.5", 6), ("30;140", 4), ("24", 0), ("25", 4), ("225", 6), ("226", 0), ("24;130", 6),
+        ("126", 6), ("125.5", 6), ("60;130", 6), ("130;60", 6), ("30;140", 4), ("24", 0), ("25", 4), ("225", 6), ("226", 0), ("24;130", 6),
         ("unable", 0), ("32 bpm", 0), (" 32 ", 4),
     ], "heart_rate_score"),
     "respiratory rate": charted("Respiratory Rate", "Respiratory Rate", [
@@ -45,7 +45,7 @@ VITALS = {
         ("20.64", 4), ("20.65", 3), ("50.99", 3), ("50.995", 0), ("51", 2), ("61.32", 2), ("61.33", 0), ("143.44", 0),
         ("143.45", 3), ("61.325;150", 3), ("80;150", 0), ("0.9", 0), ("1", 4), ("250", 3), ("251", 0),
     ], "mbp_score"),
-    "cuff pressure": charted("Non-Invasive BP", "Non-Invasive BP Mean", [("20", 4), ("50", 3), ("60", 2), ("100", 0), ("150", 3)], "mbp_score"),
+    "cuff pressure": charted("Non-Invasive BP", "Non-Invasive BP Mean", [("20", 4), ("50", 3), ("60", 2), ("100", 0), ("150", 3), ("50;100", 3), ("100;50", 3), ("61.325;150", 3), ("61.325;251", 0), ("0.9", 0), ("1", 4)], "mbp_score"),
     "other arterial labels": charted("MAP (mmHg)", "Value", [("50", 3)], "mbp_score"),
     "arterial line": charted("Arterial Line MAP (mmHg)", "Value", [("50", 3)], "mbp_score"),
     "label of the cuff with the arterial name": charted("Non-Invasive BP", "Invasive BP Mean", [("50", 0)], "mbp_score"),
