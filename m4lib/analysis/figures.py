@@ -234,8 +234,10 @@ def save_figure(figure: Figure, id: str, out_dir: str | os.PathLike[str]) -> lis
     return paths
 
 
-def save(figure: Figure, id: str, out_dir: str | os.PathLike[str] | None, data: Table | None = None) -> str:
-    """Write a figure into `out_dir`/figures, with its data as CSV there and among the tables; says what it wrote."""
+def save(figure: Figure, id: str, out_dir: str | os.PathLike[str] | None, data: Table | None = None,
+         sources: Sources | None = None) -> str:
+    """Write a figure into `out_dir`/figures, its data as CSV there and among the tables, and their comparison with print."""
+    from m4lib.analysis import check
     from m4lib.analysis.render import to_csv
     from m4lib.files import write_text
 
@@ -246,6 +248,8 @@ def save(figure: Figure, id: str, out_dir: str | os.PathLike[str] | None, data: 
         for folder in ("figures", "tables"):
             write_text(Path(out_dir) / folder / f"{id}.csv", to_csv(data))
         names.append(f"{id}.csv")
+        if sources is not None and sources.own is None:
+            check.write_check([check.compare(data, sources.expected)], Path(out_dir) / "check" / f"{id}.csv")
     return f"Wrote {', '.join(names)}."
 
 

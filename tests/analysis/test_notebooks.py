@@ -68,7 +68,7 @@ def test_all_33_give_what_was_committed(executed: tuple[Path, list[str], float],
 def test_they_leave_tables_figures_and_checks(executed: tuple[Path, list[str], float]) -> None:
     out = executed[0] / "out"
     assert len(list((out / "tables").glob("table*.csv"))) == len(list((out / "tables").glob("*.tex"))) == 31
-    assert len(list((out / "check").glob("*.csv"))) == 31
+    assert len(list((out / "check").glob("*.csv"))) == 32
     assert sorted(path.name for path in (out / "figures").iterdir()) == [
         "figure01_pipeline.pdf", "figure01_pipeline.png", "figure02_task_deltas.csv", "figure02_task_deltas.pdf",
         "figure02_task_deltas.png"]
