@@ -31,8 +31,10 @@ def withhold_age_cells(text: str, counts: Counter[str]) -> str:
         cells = line.split(delimiter) if delimiter else []
         if columns and len(cells) == width:
             for column in columns:
-                cells[column], n = _NUMBER_CELL.subn(r"\1[age withheld]\2", cells[column], count=1) if _NUMBER_CELL.fullmatch(cells[column]) else (cells[column], 0)
-                counts["ages"] += n
+                found = _NUMBER_CELL.fullmatch(cells[column])
+                if found:
+                    cells[column] = f"{found[1]}[age withheld]{found[2]}"
+                    counts["ages"] += 1
             parts[number] = delimiter.join(cells) if delimiter else line
             continue
         delimiter = _delimiter(line)
