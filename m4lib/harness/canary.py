@@ -20,12 +20,12 @@ from typing import Any
 from m4lib.cards import Card
 from m4lib.errors import M4Error
 from m4lib.files import read_json, write_json
-from m4lib.harness import images, isolation, replay
+from m4lib.harness import images, isolation, record, replay
+from m4lib.harness.agents import get_agent
 from m4lib.harness.agents.base import Agent, Launch, Task
 from m4lib.harness.conditions import Condition
 from m4lib.harness.docker_host import Engine
 from m4lib.harness.isolation import HOME
-from m4lib.harness.network import ModelAccess
 from m4lib.harness.run import HarnessSettings, RunSpec, run_one
 
 MINIMUM = 40
@@ -44,17 +44,47 @@ class Adversary(Agent):
         return Launch(argv, {}, {f"{HOME}/probes.py": script, f"{HOME}/ask.json": self.ask})
 
 
+def require_canary(card: Card, settings: HarnessSettings, agent: str, *, schema: str = "native", engine: Engine | None = None) -> dict[str, Any]:
+    """The record of a canary that passed in the set-up of `agent`; a new one unless the same harness and image had one.
+
+    Raises M4Error that names the leaks when the adversary found any: no run may start then.
+    """
+    like = get_agent(agent)
+    harness = record.package_hash("harness")
+    for path in sorted((settings.results_root / FOLDER).glob("*/result.json")):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            held = read_json(path)
+            same = (held["provenance"]["harness_sha256"], held["schema"], held["like"]) == (harness, schema, like.name)
+            if held["canary_passed"] and same and held["provenance"]["image_id"] == _image(settings, like, engine):
+                return dict(held)
+    found = leak_canary(card, settings, schema=schema, like=like, engine=engine)
+    if not found["canary_passed"]:
+        leaks = ", ".join(entry["name"] for entry in found["canary_report"]["leaks"]) or "too few probes ran, or the proxy let something through"
+        raise M4Error(f"The leak canary failed, so no run may start: {leaks} (see {settings.results_root / FOLDER / found['run_id']}).")
+    return found
+
+
+def _image(settings: HarnessSettings, like: Agent, engine: Engine | None) -> str:
+    with contextlib.ExitStack() as stack:
+        docker = engine or stack.enter_context(Engine())
+        return (images.named(docker, settings.image) if settings.image else images.agent_image(docker, like.cli)).id
+
+
 def leak_canary(
-    card: Card, settings: HarnessSettings, *, schema: str = "native", network: bool = True, rows: tuple[str, ...] = (),
+    card: Card, settings: HarnessSettings, *, schema: str = "native", like: Agent | None = None, rows: tuple[str, ...] = (),
     forbidden: tuple[str, ...] = (), engine: Engine | None = None,
 ) -> dict[str, Any]:
     """Run the adversary and return the canary's record; `canary_passed` is what a campaign needs.
 
-    network: in an agent's network with proxy and gateway (a replay behind it), else without any network.
+    like: the agent whose set-up is probed: its image and, if it has a model, its network with proxy and gateway (the
+        gateway forwards none of the probes). None: the plain image without a network.
     rows: values that were deleted from the database before it was served, to be searched in its bytes.
     forbidden: further names that nothing inside may spell, beside task, condition, schema, dropped relations and paths.
     """
-    spot = f"spot-{uuid.uuid4().hex[:8]}"
+    network = bool(like and like.provider)
+    access = settings.model_access
+    if access and access.kind == "replay":
+        access = replace(access, conversation=replay.script([]))
     places = {
         "checkout": settings.project.root if settings.project else None, "results": settings.results_root,
         "task_databases": settings.taskdb_dir, "references": settings.reference_dir,
@@ -65,7 +95,7 @@ def leak_canary(
     token = f"earlier-run-{uuid.uuid4().hex}"
     marker.parent.mkdir(parents=True, exist_ok=True)
     marker.write_text(token)
-    spelled = [card.name, card.family + "-", settings.results_root.name, *(() if schema == "native" else (schema,)), "with-skill", "no-skill", spot, *forbidden]
+    spelled = [card.name, card.family + "-", settings.results_root.name, *(() if schema == "native" else (schema,)), "with-skill", "no-skill", *forbidden]
     bare = {name.split(".")[-1] for name in card.drop}
     # a bare name that is an ordinary word (chemistry) stands in the data by right
     dropped = [*card.drop, *sorted(name for name in bare if "_" in name)]
@@ -75,32 +105,34 @@ def leak_canary(
             "dropped": dropped, "rows": list(rows),
             "host_port": port, "host_addresses": addresses, "proxy": "egress" if network else "",
         }
-        adversary = Adversary("leak-canary", provider="openai" if network else None, test_only=True, why_unpublishable="a canary is no run", ask=json.dumps(ask))
+        adversary = Adversary("leak-canary", like.cli if like else None, like.provider if like else None, test_only=True, why_unpublishable="a canary is no run", ask=json.dumps(ask))
         condition = Condition(card.name, "adversarial", schema, "leak-canary", "Probe the isolation.", {}, (), "")
         inner = replace(
             settings, results_root=quiet, conditions={"adversarial": condition}, publishable=False,
-            model_access=ModelAccess("replay", conversation=replay.script([])) if network else None,
+            model_access=access,
         )
         spec = RunSpec(card, "adversarial", schema, agent="leak-canary", trial=0, campaign="leak-canary")
-        record = run_one(spec, inner, engine=engine, agent=adversary)
-    folder = quiet / record["run_id"]
+        done = run_one(spec, inner, engine=engine, agent=adversary)
+    folder = quiet / done["run_id"]
+    if not done["filesystem_canary"]["passed"]:
+        raise M4Error(f"The container itself is not as it should be, so no run may start: {', '.join(done['filesystem_canary']['failures'])}.")
     try:
         report = read_json(folder / "files" / "report.json")
     except (OSError, ValueError):
         raise M4Error(f"The leak canary wrote no report; its trace is {folder / 'trace.jsonl'}.") from None
     leaks = [entry for entry in report if entry["leak"]]
-    opened = [entry for entry in _egress(folder) if entry.get("by") != "gateway" and entry.get("allowed") and entry.get("host") != "model"]
+    opened = [entry for entry in _egress(folder) if entry.get("by") != "gateway" and entry.get("allowed") and entry.get("host") != "model"]  # what the proxy let out
     validation = {
-        "passed": not leaks and not opened and len(report) >= MINIMUM and record["filesystem_canary"]["passed"],
+        "passed": not leaks and not opened and len(report) >= MINIMUM,
         "probes": len(report), "required": MINIMUM, "let_through": opened,
-        "violations": [text for text in record["contamination_lint"]["violations"] if "marker" in text],
+        "violations": [text for text in done["contamination_lint"]["violations"] if "marker" in text],
     }
-    record |= {
-        "task": "leak-canary", "condition": "adversarial", "trial": 0, "canary_passed": validation["passed"],
+    done |= {
+        "task": "leak-canary", "condition": "adversarial", "trial": 0, "like": like.name if like else None, "canary_passed": validation["passed"],
         "canary_report": {"leak_found": bool(leaks), "probes": report, "leaks": leaks}, "canary_validation": validation,
     }
-    write_json(folder / "result.json", record)
-    return record
+    write_json(folder / "result.json", done)
+    return done
 
 
 def _egress(folder: Path) -> list[dict[str, Any]]:

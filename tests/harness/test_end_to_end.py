@@ -58,7 +58,7 @@ def test_a_skill_helps_in_the_replayed_demonstration(engine: Engine, demo: Harne
 
 
 def test_the_adversary_on_a_real_task_database(engine: Engine, demo: HarnessSettings, project: Project) -> None:
-    record = leak_canary(get_card(project.tasks, "mimic-sofa-24h-raw"), demo, network=False, engine=engine)
+    record = leak_canary(get_card(project.tasks, "mimic-sofa-24h-raw"), demo, engine=engine)
     assert record["canary_passed"], record["canary_report"]["leaks"]
 
 

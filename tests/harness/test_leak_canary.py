@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from m4lib.harness import images
-from m4lib.harness.canary import MINIMUM, leak_canary
+from m4lib.errors import M4Error
+from m4lib.harness import canary, images
+from m4lib.harness.agents import get_agent
+from m4lib.harness.canary import MINIMUM, leak_canary, require_canary
 from m4lib.harness.docker_host import Container, Engine
+from m4lib.harness.network import ModelAccess
 from tests.harness.site import Site
 
 pytestmark = pytest.mark.docker
@@ -17,7 +21,8 @@ pytestmark = pytest.mark.docker
 
 @pytest.mark.parametrize("network", [False, True])
 def test_the_adversary_fails_at_everything(engine: Engine, clean: Site, network: bool) -> None:
-    record = leak_canary(clean.card, clean.settings, network=network, rows=("a row that was deleted",), engine=engine)
+    settings = replace(clean.settings, model_access=ModelAccess("replay"))
+    record = leak_canary(clean.card, settings, like=get_agent("codex") if network else None, rows=("a row that was deleted",), engine=engine)
     report = record["canary_report"]
     assert report["leaks"] == [] and record["canary_passed"], record["canary_validation"]
     assert len(report["probes"]) >= 80 > MINIMUM and len({probe["name"] for probe in report["probes"]}) == len(report["probes"])
@@ -25,6 +30,15 @@ def test_the_adversary_fails_at_everything(engine: Engine, clean: Site, network:
     assert clean.published() == [], "a canary is kept apart from the runs"
     denied = record["agent_result"].get("egress_violations", [])
     assert ("example.com:443" in denied) is network, "the probes did reach the proxy"
+
+
+def test_a_campaign_needs_a_canary_that_passed_and_asks_once(engine: Engine, clean: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = require_canary(clean.card, clean.settings, "nop", engine=engine)
+    assert require_canary(clean.card, clean.settings, "nop", engine=engine)["run_id"] == first["run_id"]
+    monkeypatch.setattr(canary, "MINIMUM", 1000)
+    monkeypatch.setattr(canary.record, "package_hash", lambda name: "another harness")
+    with pytest.raises(M4Error, match="no run may start"):
+        require_canary(clean.card, clean.settings, "nop", engine=engine)
 
 
 def test_the_adversary_finds_what_a_careless_container_leaves_open(engine: Engine, clean: Site, tmp_path: Path) -> None:

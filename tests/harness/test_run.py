@@ -10,12 +10,14 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from m4lib.errors import InfrastructureError, M4Error
 from m4lib.files import sha256_file
-from m4lib.harness import images
+from m4lib.harness import images, isolation
+from m4lib.harness.canary import leak_canary
 from m4lib.harness.docker_host import Engine
 from m4lib.harness.failures import Cancelled, EngineUnavailable
 from m4lib.harness.run import sweep
@@ -108,6 +110,22 @@ def test_inputs_are_checked_before_anything_starts(engine: Engine, site: Site) -
     with pytest.raises(M4Error, match="script"):
         site.run("scripted", engine=engine)
     assert site.published() == [] and engine.containers(site.settings.labels()) == []
+
+
+def test_a_container_that_is_not_as_it_should_be_never_starts_the_agent(engine: Engine, clean: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = isolation.container_options
+    shared = {str(clean.settings.results_root): {"bind": "/shared", "mode": "ro"}}
+
+    def careless(*given: Any) -> dict[str, Any]:
+        options = kept(*given)
+        return {**options, "volumes": {**options["volumes"], **shared}, "read_only": False, "environment": {**options["environment"], "SOME_TOKEN": "x"}}
+
+    monkeypatch.setattr(isolation, "container_options", careless)
+    record = clean.run(script="print('started')", engine=engine)
+    assert record["agent_result"]["failure_reason"] == "filesystem_canary" and record["void"] and not record["publishable"]
+    assert set(record["filesystem_canary"]["failures"]) >= {"mounts", "environment"} and (clean.folder(record) / "trace.jsonl").read_text() == ""
+    with pytest.raises(M4Error, match="mounts"):
+        leak_canary(clean.card, clean.settings, engine=engine)
 
 
 def test_a_missing_image_is_infrastructure(engine: Engine, clean: Site) -> None:
