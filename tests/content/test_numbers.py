@@ -269,6 +269,23 @@ def test_ranges_of_vital_signs(project: Project) -> None:
             assert re.search(rf"valuenum > {low}\b.*valuenum < {high}\b", sql), row[0]
 
 
+def test_numbers_in_charted_text(project: Project) -> None:
+    """The rule for eICU text, as the skill words it, is the cast of the reference queries."""
+    rule = " ".join(read(project, "_shared/eicu-charted-text.md").split())
+    assert "white space around it (blanks, tabs, line ends)" in rule and "one `_` between two digits" in rule and "sign directly before" in rule
+    number = re.compile(r"\s*[+-]?(?:\d(?:_?\d)*\.?(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:[eE][+-]?\d+)?\s*", re.ASCII)
+    con = duckdb.connect()
+    texts = ("5", " 5  ", "\t5", "5\r\n", "+5", "-5", "- 5", "5.", ".5", ".", "1e2", "1E-1", "1e", "1_000", "1__0", "_1", "1_", "1,0",
+             "> 89", "NaN", "inf", "", " ", "5 5", "5\u00a0", "0x10", "1.0005", "-1.0005")
+    for text in texts:
+        (cast,) = con.execute("SELECT TRY_CAST(? AS DECIMAL(18, 3))", [text]).fetchone() or (None,)
+        assert (cast is not None) == bool(number.fullmatch(text)), repr(text)
+    assert [con.execute("SELECT TRY_CAST(? AS DECIMAL(18, 3))::DOUBLE", [text]).fetchone() for text in ("1.0005", "-1.0005", "1e2", "1_0")] \
+        == [(1.001,), (-1.001,), (100.0,), (10.0,)]
+    for query in ("gcs", "oasis"):
+        assert "TRY_CAST(nursingchartvalue AS DECIMAL(18, 3))" in (project.root / f"tasks/{query}/reference_eicu.sql").read_text(encoding="utf-8")
+
+
 def test_the_comparison_can_fail(project: Project, library: dict[str, Skill], cards: dict[str, Card]) -> None:
     query = project.root / POINTS["sofa-score/SKILL.md"][0]
     for right, wrong in (("< 150 | 1", "< 140 | 1"), ("< 150 | 1", "≤ 150 | 1"), ("≥ 12.0 | 4", "≥ 12.0 | 3"), ("| < 50 | 3 |\n", "")):
