@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from m4lib.harness.campaign_run import Job
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -18,31 +23,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    import yaml
-
     from m4lib.errors import M4Error
     from m4lib.harness.campaign import load_campaigns
-    from m4lib.harness.campaign_run import make_job
+    from m4lib.harness.campaign_run import make_job, positive
     from m4lib.project import find_project
 
     project = find_project()
     path = Path(args.params) if Path(args.params).is_file() else project.root / args.params
     campaigns = load_campaigns(path)
-    raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    raw = read_params(path)
     unknown = set(args.only) - {campaign.name for campaign in campaigns}
     if unknown:
-        raise M4Error(f"{path.name} has no campaign called {', '.join(sorted(unknown))}.")
+        known = ", ".join(campaign.name for campaign in campaigns)
+        raise M4Error(f"{path.name} has no campaign called {', '.join(sorted(unknown))}; it has {known}.")
     outputs = (project.root / (args.outputs or os.environ.get("M4_OUTPUTS") or raw.get("outputs") or "outputs")).resolve()
     docker = raw.get("docker") or {}
-    parallel = args.parallel or int(docker.get("parallel", 2))
-    if parallel < 1:
-        raise M4Error("--parallel must be at least 1.")
+    if not isinstance(docker, dict):
+        raise M4Error(f"{path.name}: `docker` must be a mapping, not {docker!r}.")
+    parallel = positive("parallel", docker.get("parallel", 2) if args.parallel is None else args.parallel, int)
     jobs = [
         make_job(campaign, project, outputs=outputs, parallel=parallel, scheduler=args.scheduler or docker.get("scheduler"), options=docker)
         for campaign in campaigns if not args.only or campaign.name in args.only
     ]
     for job in jobs:
-        print(job.forecast().text(job.campaign.name))
+        print(job.forecast().text(job.campaign.name), flush=True)
     if args.dry_run:
         return 0
     if args.preflight:
@@ -52,13 +56,34 @@ def run(args: argparse.Namespace) -> int:
             print("\n".join([f"{job.campaign.name}:", *(check.text() for check in checks)]))
             failed |= any(not check.ok for check in checks)
         return 1 if failed else 0
+    # a batch system ends a job with TERM; that is an interrupt like Ctrl-C
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    errors = []
+    for job in jobs:
+        try:
+            report(job, outputs)
+        except M4Error as error:  # the other campaigns may well work
+            errors.append(f"{job.campaign.name}: {error}" if len(jobs) > 1 else str(error))
+    if errors:
+        raise M4Error("\n".join(errors))
+    return 0
 
+
+def read_params(path: Path) -> dict[str, Any]:
+    import yaml
+
+    return dict(yaml.safe_load(path.read_text(encoding="utf-8")))
+
+
+def report(job: Job, outputs: Path) -> None:
+    """Run one campaign, index what it has, and say so in a line; the index is written whatever happens."""
     from m4lib.evaluation.index import write_index
 
-    for job in jobs:
+    target = outputs / "index" / f"{job.campaign.name}.csv"
+    try:
         summary = job.run()
-        target = outputs / "index" / f"{job.campaign.name}.csv"
-        write_index(job.site.root, target)
-        reward = "no reward" if summary["mean_reward"] is None else f"mean reward {summary['mean_reward']:.3f}"
-        print(f"{job.campaign.name}: {summary['finished']} of {summary['planned']} runs complete, {summary['void']} void, {reward}; index: {target}")
-    return 0
+    finally:
+        if any(job.site.root.glob("*/result.json")):
+            write_index(job.site.root, target)
+    reward = "no reward" if summary["mean_reward"] is None else f"mean reward {summary['mean_reward']:.3f}"
+    print(f"{job.campaign.name}: {summary['finished']} of {summary['planned']} runs complete, {summary['void']} void, {reward}; index: {target}")

@@ -7,13 +7,14 @@ no run with it that it had not begun.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import math
 import os
 import queue
-import signal
 import socket
+import sys
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -59,7 +60,8 @@ class Board:
 
         self.tally = tally
         self.events = open(root / "events.jsonl", "a", encoding="utf-8", buffering=1)  # noqa: SIM115 - closed in close()
-        self.bar = tqdm(total=tally.planned, initial=tally.finished, desc=name, unit="run", disable=not show, dynamic_ncols=True)
+        self.bar = tqdm(total=tally.planned, initial=tally.finished, desc=name, unit="run", disable=not show, dynamic_ncols=True,
+                        mininterval=0.5 if sys.stderr.isatty() else 15.0)  # a log file wants fewer lines
 
     def event(self, kind: str, **facts: Any) -> None:
         with contextlib.suppress(OSError):  # a full disk stops runs by itself; it must not stop their bookkeeping
@@ -213,11 +215,8 @@ def _stop(client: Any, cluster: Any, sweep: Callable[[], object] | None, board: 
     if client is None:
         return
     if cluster is not None:
-        for nanny in list(cluster.workers.values()):
-            nanny.auto_restart = False
-            if getattr(nanny, "pid", None):
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(nanny.pid, signal.SIGKILL)
+        with contextlib.suppress(Exception):
+            cluster.sync(_kill_workers, cluster, callback_timeout=5)
     elif sweep is not None:
         # a run that has just begun has no container yet, so look again until no worker is at work
         deadline = time.monotonic() + STOP_SECONDS
@@ -230,12 +229,21 @@ def _stop(client: Any, cluster: Any, sweep: Callable[[], object] | None, board: 
     _sweep(sweep, board)
 
 
+async def _kill_workers(cluster: Any) -> None:
+    nannies = list(cluster.workers.values())
+    for nanny in nannies:
+        nanny.auto_restart = False
+    await asyncio.gather(*(nanny.kill(timeout=0.5, reason="stop") for nanny in nannies), return_exceptions=True)
+
+
 def _close(client: Any, cluster: Any, clean: bool) -> None:
     """Close without waiting for runs that were given up."""
     for part in (client, cluster):
         if part is not None:
             with contextlib.suppress(Exception):
                 part.close(timeout=10 if clean else 3)
+    if cluster is not None and not clean:
+        cluster.shutdown_on_close = False  # Dask would try once more, and longer, when the process ends
 
 
 class _Queue:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -183,7 +184,5 @@ def until(what: Callable[[], Any], seconds: float = 90, process: subprocess.Pope
 
 def kill_group(process: subprocess.Popen[str], sig: int = signal.SIGKILL) -> None:
     """As a terminal or a batch system does: the signal goes to the whole session that we started."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, sig)
-    except ProcessLookupError:
-        pass

@@ -8,7 +8,13 @@ import pytest
 from m4lib.cards import load_cards
 from m4lib.errors import M4Error
 from m4lib.harness.campaign import (
-    RunKey, cells, expand, load_campaigns, load_task_sets, parse_campaign, resolve_effort,
+    RunKey,
+    cells,
+    expand,
+    load_campaigns,
+    load_task_sets,
+    parse_campaign,
+    resolve_effort,
 )
 
 PUBLISHED = {
