@@ -40,8 +40,7 @@ def reference(size: str, rows: int) -> pa.Table:
     if size == "suspicion":
         stays = np.sort(rng.integers(10_000_000, 20_000_000, rows // 8 + 1))
         subject = np.sort(rng.choice(stays, rows))
-        start = np.r_[True, subject[1:] != subject[:-1]]
-        order = np.arange(rows) - np.maximum.accumulate(np.where(start, np.arange(rows), 0)) + 1
+        order = _place_in_group(subject) + 1
         time_ = _times(rng, rows)
         gap = rng.random(rows) < 0.6
         return pa.table({
@@ -52,10 +51,17 @@ def reference(size: str, rows: int) -> pa.Table:
             "positive_culture": pa.array(rng.integers(0, 2, rows), mask=gap),
         })
     stay = np.sort(rng.integers(30_000_000, 30_000_000 + rows // 50 + 1, rows))
+    admitted = np.datetime64("2110-01-01", "s") + (stay % 90) * np.timedelta64(365 * 86_400, "s")
     return pa.table({
-        "stay_id": stay, "charttime": np.datetime64("2150-01-01", "s") + np.arange(rows) * np.timedelta64(1800, "s"),
+        "stay_id": stay, "charttime": admitted + _place_in_group(stay) * np.timedelta64(1800, "s"),
         **{name: rng.gamma(2, 60, rows).round(4 if "ml" in name else 2) for name in contract(size)["required_columns"][2:]},
     })
+
+
+def _place_in_group(keys: np.ndarray) -> np.ndarray:
+    """0, 1, 2, ... within each run of equal keys."""
+    first = np.r_[True, keys[1:] != keys[:-1]]
+    return np.arange(len(keys)) - np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
 
 
 def _times(rng: np.random.Generator, rows: int) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import os
@@ -184,11 +185,15 @@ def test_special_files(score, tmp_path):
         is_error(score(tmp_path / "s.csv"), "pipe, socket|opened")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_unreadable_file(score, tmp_path):
-    (tmp_path / "locked.csv").write_text(REFERENCE)
-    (tmp_path / "locked.csv").chmod(0)
-    is_error(score(tmp_path / "locked.csv"), "cannot be opened")
+def test_unreadable_file(score, monkeypatch):
+    def refuse(path, flags, *rest):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    reference = score(REFERENCE)  # before the refusal: a reference that opens
+    assert reference["reward"] == 1.0
+    true_open = os.open
+    monkeypatch.setattr(os, "open", lambda path, *rest: refuse(path, *rest) if str(path).endswith("output.csv") else true_open(path, *rest))
+    is_error(score(REFERENCE), "cannot be opened: Permission denied")
 
 
 def test_gzip(score):

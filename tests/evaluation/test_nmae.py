@@ -46,7 +46,7 @@ def by_query(output, reference, keys, values):
     return (float(np.mean(cells)) if cells else None), ordered
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seed=st.integers(0, 10**6), rows=st.integers(1, 40), words=st.booleans(), null_key=st.booleans(), text_key=st.booleans())
 def test_random_pairs(seed, rows, words, null_key, text_key, tmp_path_factory):
     folder = tmp_path_factory.mktemp("nmae")

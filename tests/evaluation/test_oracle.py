@@ -16,7 +16,7 @@ from . import generate, oracle
 
 COMPARED = ["reward", "match_rates", "key_precision", "extra_keys", "agent_unique_keys", "passed", "failed", "errors",
             "total", "failed_checks"]
-LENIENT = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+LENIENT = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def agree(folder, seed):
