@@ -7,7 +7,9 @@ full disk leaves the database that was there before.
 from __future__ import annotations
 
 import errno
+import glob
 import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
@@ -27,7 +29,7 @@ from m4lib.data.layout import Layout, find_files
 from m4lib.data.schema import Table
 from m4lib.data.stream import RawFileSystem
 from m4lib.data.tables import ingest_table
-from m4lib.duck import connect, quote
+from m4lib.duck import connect, literal, quote
 from m4lib.errors import M4Error
 from m4lib.files import atomic_path
 
@@ -69,12 +71,14 @@ def build(
     if not concepts and not current:
         old, same = None, set()  # derived tables of another state must not stay behind
     records: dict[str, dict[str, Any]] = {table.full_name: old["tables"][table.full_name] for table in same} if old else {}
+    remove_leftovers(target)
     try:
         with atomic_path(target) as beside, spill_folder(beside):
             if same:
                 shutil.copyfile(target, beside)
             else:
                 dropped = set()
+                create(beside)
             con = connect(beside, threads=threads, memory_limit=memory_limit or default_memory_limit())
             try:
                 for name in dropped:
@@ -182,6 +186,12 @@ def concepts_current(old: dict[str, Any]) -> bool:
     return bool(old["concepts"]) and old["concepts"]["sha256"] == manifests.concepts_sha256()
 
 
+def create(path: Path) -> None:
+    """An empty database in the storage format of DuckDB 1.4, which writes text columns a third faster than the oldest."""
+    with duckdb.connect() as con:
+        con.execute(f"ATTACH {literal(str(path))} AS fresh (STORAGE_VERSION 'v1.4.0')")
+
+
 def default_memory_limit() -> str:
     """6 GB, or 60 % of a smaller machine: full MIMIC-IV fits the 8 GB of a laptop, the rest of DuckDB included."""
     try:
@@ -189,6 +199,14 @@ def default_memory_limit() -> str:
     except (ValueError, OSError, AttributeError):
         memory = 8 << 30
     return f"{min(6000, memory * 6 // 10 // 1_000_000)}MB"
+
+
+def remove_leftovers(target: Path, idle: float = 600.0) -> None:
+    """Delete what a build that was killed left beside `target`: files that nothing wrote to for `idle` seconds."""
+    hidden = re.compile(rf"\.[0-9a-f]{{8}}\.{re.escape(target.name)}(\.wal|\.tmp)?")
+    for path in target.parent.glob(f".*.{glob.escape(target.name)}*"):
+        if hidden.fullmatch(path.name) and time.time() - path.stat().st_mtime > idle:
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -83,11 +83,9 @@ def test_values_equal_a_sniffed_read_of_each_file(
                 return f"CAST({side}{column} AS BOOLEAN)"
             return f"CAST({side}{column} AS VARCHAR)"
         mine = ", ".join(key(column, kind, "") for column, kind in one["columns"].items())
-        difference = con.execute(
-            f"SELECT count(*) FROM ((SELECT {mine} FROM built.{name} EXCEPT ALL SELECT {mine} FROM sniffed) UNION ALL "
-            f"(SELECT {mine} FROM sniffed EXCEPT ALL SELECT {mine} FROM built.{name}))"
-        ).fetchone()
-        assert difference == (0,), name
+        # the sum of row hashes does not depend on the order of rows
+        same = f"SELECT count(*), sum(hash({mine})::HUGEINT) FROM"
+        assert con.execute(f"{same} built.{name}").fetchone() == con.execute(f"{same} sniffed").fetchone(), name
 
 
 def test_types_are_stated_even_for_empty_files(demo: tuple[Path, dict], demo_eicu: tuple[Path, dict]) -> None:

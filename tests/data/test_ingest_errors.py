@@ -301,3 +301,15 @@ def test_log_of_the_old_database_is_not_replayed_into_the_new(built: tuple[Path,
     assert leftovers(db.parent) == set()
     with duckdb.connect(str(db), read_only=True) as con:
         assert con.execute("SELECT count(*) FROM information_schema.tables WHERE table_name = 'mine'").fetchone() == (0,)
+
+
+def test_leftovers_of_a_killed_build_are_removed(built: tuple[Path, Path]) -> None:
+    raw, db = built
+    old, fresh, other = (db.parent / name for name in (".0123abcd.x.duckdb", ".89abcdef.x.duckdb", ".0123abcd.y.duckdb"))
+    for path in (old, fresh, other):
+        path.write_bytes(b"half")
+    Path(f"{old}.tmp").mkdir()
+    for path in (old, Path(f"{old}.tmp"), other):
+        os.utime(path, (time.time() - 3600, time.time() - 3600))
+    ingest("mimic-iv", raw, db, progress=False, force=True)
+    assert leftovers(db.parent) == {fresh.name, other.name}
