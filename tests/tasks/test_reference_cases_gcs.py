@@ -64,6 +64,12 @@ name of one with label of the other     | 60    | Scores | Glasgow coma score   
 three components                        | 60    | Scores | Glasgow coma score         | Motor     | 5  |  | 10 | 5 | 3 | 2
                                         | 60    | Scores | Glasgow coma score         | Verbal    | 3  |  |    |   |   |
                                         | 60    | Scores | Glasgow coma score         | Eyes      | 2  |  |    |   |   |
+two of each at one time: the lower      | 60    | Scores | Glasgow coma score         | Motor     | 6  |  | 6  | 4 | 1 | 1
+                                        | 60    | Scores | Glasgow coma score         | Motor     | 4  |  |    |   |   |
+                                        | 60    | Scores | Glasgow coma score         | Verbal    | 5  |  |    |   |   |
+                                        | 60    | Scores | Glasgow coma score         | Verbal    | 1  |  |    |   |   |
+                                        | 60    | Scores | Glasgow coma score         | Eyes      | 4  |  |    |   |   |
+                                        | 60    | Scores | Glasgow coma score         | Eyes      | 1  |  |    |   |   |
 motor alone: 5 + verbal 5 + eyes 4      | 60    | Scores | Glasgow coma score         | Motor     | 5  |  | 14 | 5 | 5 | 4
 the total counts before the components  | 60    | Scores | Glasgow coma score         | GCS Total | 12 |  | 12 | 1 | 5 | 4
                                         | 60    | Scores | Glasgow coma score         | Motor     | 1  |  |    |   |   |

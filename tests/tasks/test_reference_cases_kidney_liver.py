@@ -112,6 +112,13 @@ RATE = {
     a second more       | +0:00 | 220045 | +1:00  | 60  | -2:00 | +90:00 | 100 |  | 60 | 60  | 1 | -     | 60  | 1  | -
                         |       |        | +6:00:01 | 60 |      |        |     |  | 60 | 60  | 5 | -     | 120 | 6  | -
     """,
+    "12 h": """
+    what                | chartevents.charttime | chartevents.itemid | urine_output.charttime | urine_output.urineoutput | weight_durations.starttime | weight_durations.endtime | weight_durations.weight | -> | urineoutput_12hr | uo_tm_12hr | uo_mlkghr_12hr
+    exactly 11 h back   | +0:00 | 220045 | +1:00  | 60   | -2:00 | +90:00 | 100 |  | 60  | 1  | -
+                        |       |        | +12:00 | 540  |       |        |     |  | 600 | 12 | 0.5
+    a second more       | +0:00 | 220045 | +1:00  | 60   | -2:00 | +90:00 | 100 |  | 60  | 1  | -
+                        |       |        | +12:00:01 | 540 |     |        |     |  | 540 | 11 | -
+    """,
     "24 h": """
     what                | chartevents.charttime | chartevents.itemid | urine_output.charttime | urine_output.urineoutput | weight_durations.starttime | weight_durations.endtime | weight_durations.weight | -> | urineoutput_24hr | uo_tm_24hr | uo_mlkghr_24hr
     exactly 23 h back   | +0:00 | 220045 | +1:00  | 60   | -2:00 | +90:00 | 100 |  | 60   | 1  | -
@@ -129,6 +136,8 @@ RATE = {
     another item                           | +0:00    | 220210 | +72:00 | +1:00 | 60 |  | no row |
     a month before intime: too early       | -744:00  | 220045 | +72:00 | +1:00 | 60 |  | no row |
     a second later                         | -743:59:59 | 220045 | +72:00 | +1:00 | 60 |  | 60 | 745
+    a month after discharge: too late      | +792:00  | 220045 | +72:00 | +1:00 | 60 |  | no row |
+    a second earlier                       | +791:59:59 | 220045 | +72:00 | +1:00 | 60 |  | 60 | -791
     discharge unknown                      | +0:00    | 220045 | -      | +1:00 | 60 |  | no row |
     no urine                               | +0:00    | 220045 | +72:00 |       |    |  | no row |
     volume missing                         | +0:00    | 220045 | +72:00 | +1:00 | -  |  | -  | 1
