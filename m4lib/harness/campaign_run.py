@@ -102,6 +102,11 @@ class Job:
         settings = self.settings
         if self.scheduler is None:
             prepare_images(self.campaign.agent, replayed=bool(self.campaign.options.get("replay")))
+            if self.campaign.publishable or self.campaign.options.get("leak_canary"):
+                from m4lib.harness.canary import require_canary
+
+                first = self.planned[0].key
+                require_canary(self.cards[first.task], settings, self.campaign.agent, schema=first.schema)
         elif not settings.image:
             raise M4Error("Over several machines every worker needs the same image: name it by digest as `image` in the params.")
         script = str(self.campaign.options.get("script", ""))

@@ -103,7 +103,7 @@ class Handler(BaseHTTPRequestHandler):
             if path.endswith(ending):
                 record = speak(self, request, path)
                 with LOCK:
-                    print(json.dumps({"ts": round(time.time(), 3), "path": path, "model": request.get("model"), "answer": record}), flush=True)
+                    print(json.dumps({"ts": round(time.time(), 3), "path": path, "model": request.get("model"), "answer": record, "tools": names(request)}), flush=True)
                 return
         self.plain(404, {"error": {"message": f"no such path {path}"}})
 
@@ -112,6 +112,15 @@ class Handler(BaseHTTPRequestHandler):
         kind = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}.get(due["status"], "api_error")
         self.plain(due["status"], {"type": "error", "error": {"type": kind, "code": kind, "message": due.get("message", kind)}}, retry)
         return f"status {due['status']}"
+
+
+def names(request):
+    """Tools that were offered, for the log."""
+    found = []
+    for tool in request.get("tools") or []:
+        inner = tool.get("functionDeclarations") or tool.get("tools") or [tool.get("function") or tool]
+        found += [str(one.get("name") or one.get("type")) for one in inner]
+    return found
 
 
 def openai(handler, request, path):
