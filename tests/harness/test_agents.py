@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from m4lib.errors import InfrastructureError, M4Error
-from m4lib.harness import replay
+from m4lib.harness import images, replay
 from m4lib.harness.agents import AGENTS, Task, get_agent
-from m4lib.harness.docker_host import Engine
+from m4lib.harness.docker_host import Container, Engine
 from m4lib.harness.failures import ProviderFailure
 from m4lib.harness.images import CLIS
 from m4lib.harness.network import ModelAccess
@@ -93,6 +93,22 @@ def test_a_real_command_line_reads_its_skill_and_solves_the_task(engine: Engine,
     if agent == "claude":
         assert record["claude_memory_validation"]["validated"] and record["claude_memory_validation"]["paths"]
         assert "toy-score" in record["skill_evidence"]["listed_by_cli"]
+
+
+@pytest.mark.docker
+@pytest.mark.parametrize("agent", REAL)
+def test_the_image_holds_the_pinned_version(engine: Engine, site: Site, agent: str) -> None:
+    cli = str(AGENTS[agent].cli)
+    container = Container.create(
+        engine, images.agent_image(engine, cli).tag, ["--version"], site.settings.labels(), entrypoint=[cli], environment={"HOME": "/tmp"}
+    )
+    try:
+        container.start()
+        assert container.wait(60) == 0
+        said = engine.client.api.logs(container.id, stdout=True, stderr=True).decode()
+    finally:
+        container.remove()
+    assert CLIS[cli].version in said
 
 
 @pytest.mark.docker
