@@ -21,7 +21,7 @@ from m4lib.data.synthetic import synthesize
 from m4lib.duck import connect, literal
 from m4lib.evaluation import evaluate_files
 from m4lib.tasks import taskdb
-from m4lib.tasks.reference import write_references
+from m4lib.tasks.reference import reference, reference_sql, tables_read, write_references
 from m4lib.tasks.store import open_store
 
 from .conftest import TASKS
@@ -142,6 +142,26 @@ def test_synthetic(task: str, plain_rows: Score) -> None:
 @pytest.mark.parametrize("task", TASKS)
 def test_odd_rows(task: str, odd_rows: Score) -> None:
     assert_complete(odd_rows(task, derivation(task)))
+
+
+@pytest.mark.parametrize(("table", "key"), [("mimiciv_hosp.admissions", "hadm_id"), ("mimiciv_hosp.patients", "subject_id")])
+def test_apsiii_of_a_stay_without_admission_or_patient(
+    cards: dict[str, Card], synthetic: dict[str, Path], table: str, key: str
+) -> None:
+    """A sentence of the skill that is newer than the derivations: 0 in every component and no total."""
+    card = cards["mimic-apsiii-24h"]
+    con = connect(threads=2)
+    con.execute(f"ATTACH {literal(str(synthetic['mimic-iv']))} AS source (READ_ONLY)")
+    (lost,) = con.execute(f"SELECT min({key}) FROM source.mimiciv_icu.icustays").fetchone() or (None,)
+    for name in tables_read(reference_sql(card)):
+        con.execute(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
+        rows = f" WHERE {key} <> {lost}" if name == table else ""
+        con.execute(f"CREATE VIEW {name} AS SELECT * FROM source.{name}{rows}")
+    scores = reference(card, con).df()
+    con.close()
+    without, others = scores[scores[key] == lost], scores[scores[key] != lost]
+    assert len(without) and without["apsiii"].isna().all() and others["apsiii"].notna().all()
+    assert (without[[column for column in card.scored_columns if column != "apsiii"]] == 0).all(axis=None)
 
 
 MISREAD = {
