@@ -44,20 +44,21 @@ PYTHON_NETWORK = re.compile(
 NETWORK_WORD = re.compile(rf"\b(?:{'|'.join(sorted(NETWORK_COMMANDS))})\b")
 WEB_TOOLS = re.compile(r"^(?:web_?search|web_?fetch|google_web_search|fetch|browser.*)$", re.IGNORECASE)
 
-# Telemetry and update checks of the command lines: refused by the proxy, and no fault of the agent.
+# Telemetry of the command lines: refused by the proxy, and no fault of the agent. Nothing that could serve code or data.
 BENIGN_DENIED = (
-    "statsig.anthropic.com", "sentry.io", "http-intake.logs.us5.datadoghq.com", "api.github.com", "ab.chatgpt.com",
-    "chatgpt.com", "play.googleapis.com", "mcp-proxy.anthropic.com", "downloads.claude.ai", "storage.googleapis.com",
+    "statsig.anthropic.com", "sentry.io", "http-intake.logs.us5.datadoghq.com", "ab.chatgpt.com", "play.googleapis.com",
+    "mcp-proxy.anthropic.com",
 )
 
 
 def contamination(
     texts: Mapping[str, bytes | Path], *, host_paths: Iterable[str], markers: Iterable[str], secrets: Iterable[str],
-    run_id: str, other_runs: Iterable[str], databases: Sequence[str] = (), given: str = "",
+    run_id: str, other_runs: Iterable[str], databases: Sequence[str] = (), given: str = "", visible: str = "",
 ) -> dict[str, Any]:
     """`contamination_lint` of a record. `texts`: artefact name -> its bytes or where they are.
 
-    `given` is the input the agent received: what stands in it cannot be a leak. Violations never quote what was found.
+    `given` is the input the agent received: what stands in it cannot be a leak; `visible` is the one path of the host that
+    the kernel shows inside, the working folders'. Violations never quote what was found.
     """
     sensitive = [text for text in SENSITIVE if text not in given]
     own_paths = [path for path in host_paths if len(path) > 5 and path not in given]
@@ -70,7 +71,8 @@ def contamination(
     for name, source in texts.items():
         for text in _texts(source):
             violations += [f"{name}: sensitive text {found!r}" for found in sensitive if found in text]
-            violations += [f"{name}: a path of the host" for path in own_paths if path in text][:1]
+            elsewhere = text.replace(visible, "") if visible else text
+            violations += [f"{name}: a path of the host" for path in own_paths if path in elsewhere][:1]
             violations += [f"{name}: a marker planted outside the run" for marker in markers if marker in text][:1]
             violations += [f"{name}: the provider's credential" for secret in secrets if len(secret) >= 8 and secret in text][:1]
             low = text.lower()

@@ -81,8 +81,9 @@ class Evidence:
         texts: dict[str, bytes | Path] = {"trace.jsonl": folder / "trace.jsonl"}
         texts |= {f"files/{name}": folder / "files" / name for name in self.found.kept}
         texts |= {"output.csv": self.found.output} if self.found.output else {}
+        hidden = {name: str(path) for name, path in self.host_paths.items()}
         self.clean = lint.contamination(
-            texts, host_paths=[str(path) for path in self.host_paths.values()], markers=[self.space.marker, self.space.control],
+            texts, visible=hidden.pop("host_scratch"), host_paths=hidden.values(), markers=[self.space.marker, self.space.control],
             secrets=self.secrets, run_id=self.run_id, other_runs=(path.name for path in self.settings.results_root.glob("*_t*")),
             databases=self.found.databases, given=self.condition.prompt + "".join(self.condition.files.values()),
         )

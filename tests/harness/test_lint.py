@@ -74,6 +74,12 @@ def test_what_was_given_is_no_leak() -> None:
     assert check("see dictionary.json", given="use dictionary.json") == []
 
 
+def test_the_path_that_the_kernel_shows_is_no_leak() -> None:
+    mounts = "/srv/m4/checkout/outputs/m4-runs-0/abc/work /work"
+    assert len(check(mounts)) == 1 and check(mounts, visible="/srv/m4/checkout/outputs/m4-runs-0") == []
+    assert len(check(mounts + " /srv/m4/checkout/tasks", visible="/srv/m4/checkout/outputs/m4-runs-0")) == 1
+
+
 def test_databases_left_behind_and_large_files(tmp_path: Path) -> None:
     path = tmp_path / "big"
     path.write_bytes(b"x" * ((8 << 20) - 4) + b"topsecretvalue" + b"y" * 100)  # across the border of two pieces
@@ -97,8 +103,9 @@ def test_redaction() -> None:
 @pytest.mark.parametrize(("record", "passed"), [
     ({"host": "model", "port": 8000, "allowed": True}, True), ({"host": "model", "port": 8000, "allowed": False}, False),
     ({"host": "other", "port": 8000, "allowed": True}, False), ({"host": "model", "port": 22, "allowed": True}, False),
-    ({"host": "api.github.com", "port": 443, "allowed": False}, True), ({"host": "api.github.com", "port": 443, "allowed": True}, False),
-    ({"host": "notapi.github.com.evil.org", "port": 443, "allowed": False}, False), ({"by": "gateway", "host": "x", "port": 1, "allowed": False}, True),
+    ({"host": "statsig.anthropic.com", "port": 443, "allowed": False}, True),
+    ({"host": "statsig.anthropic.com", "port": 443, "allowed": True}, False), ({"host": "api.github.com", "port": 443, "allowed": False}, False),
+    ({"host": "notsentry.io.evil.org", "port": 443, "allowed": False}, False), ({"by": "gateway", "host": "x", "port": 1, "allowed": False}, True),
 ])
 def test_egress(record: dict[str, Any], passed: bool) -> None:
     assert lint.egress([record], ["model:8000"])["passed"] is passed
