@@ -12,12 +12,12 @@ _ADJECTIVE = (r"(?:(?:unique|distinct|total|matching|more|raw|output|input|refer
               r"uncached|completion|lab|chart|vital|icu|hospital|source|result|data|reasoning)\s+){0,3}")
 _AFTER_LONG = re.compile(rf"(?:\.0+)?[\"'`*\\]{{0,4}}\s{{0,2}}{_ADJECTIVE}(?:{_NOUN})\b", re.IGNORECASE)
 _AFTER_SHORT = re.compile(rf"(?:\.0+)?[\"'`*\\]{{0,4}}\s{{0,2}}{_ADJECTIVE}(?:{_NOUN}|{_MORE})", re.IGNORECASE)
-_BEFORE_LONG = re.compile(r"(?:tokens?|bytes|count(?:\(\*\))?|n_?rows|num_?rows|row_?counts?|rowcount|size|size_bytes|seed)[\"'`\\*\s]{0,6}(?:[:=]{1,2}|is|of|->|→)\s{0,2}$", re.IGNORECASE)
+_BEFORE_LONG = re.compile(r"(?<![A-Za-z\\])(?:\w{0,20}_)?(?:tokens?|bytes|count(?:\(\*\))?|n_?rows|num_?rows|row_?counts?|rowcount|size|size_bytes|seed)[\"'`\\* ]{0,6}(?:[:=]{1,2}|is|of|->|→) {0,2}\Z", re.IGNORECASE)
 _BEFORE_SHORT = re.compile(
-    r"(?:(?:tokens?|bytes|counts?(?:\([^()]{0,40}\))?|n_?\w{0,12}|num_?\w{0,12}|rowcount|size|limit|timeout|len(?:gth)?(?:\([^()]{0,40}\))?|"
+    r"(?:(?<![A-Za-z\\])(?:\w{0,20}_)?(?:tokens?|bytes|counts?(?:\([^()]{0,40}\))?|n_?\w{0,12}|num_?\w{0,12}|rowcount|size|limit|timeout|len(?:gth)?(?:\([^()]{0,40}\))?|"
     r"seed|port|pid|budget|sum|total|threshold|duration\w{0,6}|max_\w{1,16}|min_\w{1,16}|offset|sample|range\(|elapsed\w{0,8}|platelets?)"
-    r"[\"'`\\*\s]{0,6}(?:[:=]{1,2}|is|of|->|→)?\s{0,2}|[<>≤≥]=?\s{0,2}|[*/]\s?)$", re.IGNORECASE)
-_PERSON = re.compile(r"(?:\bid|_id|ids|subject|patient|stay|hadm|admission|stayid|pid)s?\b[^.\n]{0,12}$", re.IGNORECASE)
+    r"[\"'`\\* ]{0,6}(?:[:=]{1,2}|is|of|->|→)?[ ]{0,2}|[<>≤≥]=?[ ]{0,2}|[*/] ?)\Z", re.IGNORECASE)
+_PERSON = re.compile(r"(?:\bid|_id|ids|subject|patient|stay|hadm|admission|stayid|pid)s?\b[^.\n]{0,12}\Z", re.IGNORECASE)
 
 
 def is_count(text: str, start: int, end: int) -> bool:
@@ -30,8 +30,6 @@ def is_count(text: str, start: int, end: int) -> bool:
     if digits >= 8:
         after = _AFTER_LONG.match(text, end) or _BEFORE_LONG.search(before)
         return bool(after) and not _PERSON.search(before[-30:])
-    if text[start:end].strip("0.")[:3].rstrip("0") == text[start:end].rstrip("0.")[:3] and text[start:end].split(".")[0].endswith("0000"):
-        return not _PERSON.search(before)  # a round number
     if _PERSON.search(before):
         return False
-    return bool(_AFTER_SHORT.match(text, end) or _BEFORE_SHORT.search(before))
+    return text[start:end].split(".")[0].endswith("0000") or bool(_AFTER_SHORT.match(text, end) or _BEFORE_SHORT.search(before))

@@ -44,9 +44,9 @@ _SECRETS = [
     (re.compile(r"(?i)(\bbearer\s+|\bbasic\s+(?=[A-Za-z0-9+/]*[0-9=]))[A-Za-z0-9+/._~-]{12,}=*"), "token"),
     (re.compile(r"(?i)((?:api[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|client[_-]?secret|access[_-]?key(?:[_-]?id)?|passwo?r?d|passwd|pwd"
                 r"|passphrase|(?:access|refresh|id|auth|session|oauth|api|bearer|github|hf)[_-]?token|authorization|x-api-key|private[_-]?key"
-                r"|credentials?)[\\\"'`\s]{0,6}(?::|=>|=)[\\\"'`\s]{0,6})(?!ANTHROPIC|OPENAI|none\b|null\b|true\b|false\b|\[|\$|os\.|getpass)"
+                r"|credentials?)[\\\"'`\s]{0,24}(?::|=>|=)[\\\"'`\s]{0,24})(?!ANTHROPIC|OPENAI|none\b|null\b|true\b|false\b|\[|\$|os\.|getpass)"
                 r"[^\s\"'`\\,;}\])]{6,}"), "secret"),
-    (re.compile(r"(?i)((?<![A-Za-z_])token[\\\"'`\s]{0,6}(?::|=)[\\\"'`\s]{0,6})(?=[^\s\"'`\\,;}]*\d)(?=[^\s\"'`\\,;}]*[A-Za-z])"
+    (re.compile(r"(?i)((?<![A-Za-z_])token[\\\"'`\s]{0,24}(?::|=)[\\\"'`\s]{0,24})(?=[^\s\"'`\\,;}]*\d)(?=[^\s\"'`\\,;}]*[A-Za-z])"
                 r"[^\s\"'`\\,;}\])]{12,}"), "token"),
     (re.compile(r"([a-z][a-z0-9+.-]*://[^\s/:@\"'\\]{1,64}:)[^\s/@\"'\\]{1,128}(?=@)"), "password"),
     (re.compile(r"(?<![A-Za-z0-9+/_-])(?=[A-Za-z+/]*[0-9])[A-Za-z0-9+/]{200,}={0,2}"), "long encoded block"),
@@ -78,7 +78,7 @@ _TIMES = re.compile(
 _AGE = BEGIN + r"(?:(?:anchor|admission|admit|adm|patient|pt|icu|hospital)_?)?age(?:_at_[a-z]+|_in_years|_years|_yrs?|_num)?(?![A-Za-z_])"
 _BAND = r"(?!\d|\.\d|\s*(?:[-–]\s?\d|to\s+\d|\+|[<>≤≥]|years?\s+(?:or|and)\b|(?:or|and)\s+(?:older|over|above|younger|under|below|more|up)|points?|bands?|bins?|groups?|%))"
 _AGES = [
-    (re.compile(rf"(?i)({_AGE}[\\\"'`*\s)\]]{{0,8}}(?:[:=|]{{1,2}}|\bis\b|\bwas\b|\bof\b|->|→)?[\\\"'`*\s(\[|]{{0,8}})(?:about\s+)?\d{{1,3}}(?:\.\d+)?{_BAND}"), r"\1[age withheld]"),
+    (re.compile(rf"(?i)({_AGE}[\\\"'`*\s)\]]{{0,24}}(?:[:=|]{{1,2}}|\bis\b|\bwas\b|\bof\b|->|→)?[\\\"'`*\s(\[|]{{0,24}})(?:about\s+)?\d{{1,3}}(?:\.\d+)?{_BAND}"), r"\1[age withheld]"),
     (re.compile(rf"(?i)({BEGIN}aged\s+(?:about\s+)?)\d{{1,3}}(?:\.\d+)?{_BAND}"), r"\1[age withheld]"),
     (re.compile(r"(?i)(?<![\d.])(?<![<>=≥≤])(?<![<>=≥≤]\s)(?<!over\s)(?<!under\s)(?<!than\s)(?<!least\s)(?<!above\s)(?<!below\s)(?<!\d[-–])"
                 r"\d{1,3}(?:\.\d+)?(?=[\s-]*(?:(?:years?|yrs?|y)\.?[\s-]*(?:old|of\s+age|/\s?o\b|\.?o\b)|yo\b))"), "[age withheld]"),
@@ -88,29 +88,29 @@ _AGES = [
 # --- rows ------------------------------------------------------------------------------------------------------------
 _BREAK = r"[\n\r\x0b\x0c\x85\u2028\u2029]|\\+[nr]"
 _ID_NAME = r"(?:subject_?id|hadm_?id|stay_?id|patientunitstayid|patienthealthsystemstayid|uniquepid)"
-_LEAD = r"(?:[ \t|>*•\"'`(\[{<]|\\+[t\"']|<t[rdh][^<>]{0,40}>){0,16}(?:\d{1,7}(?:[ \t|,:.)]|\\+t){1,8}[\"'(\[]{0,3})?"
-_ROW_ID = rf"(?!{NEUTRAL})(?:{MIMIC}|{UNIQUEPID}(?=\s*[,;|\t\"']|\\+t|\s{{2,}}\S)|{EICU}(?=(?:\.0+)?[\"')]{{0,2}}(?:\s*[,;|\t<]|\\+t|\s+[\"'\d.(-]|\s{{2,}}\S)))"
+_LEAD = r"(?:[ \t|>*•\"'`(\[{<#/%+;-]|\\+[t\"']|<t[rdh][^<>]{0,40}>){0,16}(?:\d{1,7}(?:[ \t|,:.)]|\\+t){1,8}[\"'(\[]{0,3})?"
+_ROW_ID = rf"(?!{NEUTRAL})(?:{MIMIC}|{UNIQUEPID}(?=[\\\"']{{0,16}}\s*[,;|\t]|\\+t|\s{{2,}}\S)|{EICU}(?=(?:\.0+)?[\\\"')]{{0,16}}(?:\s*[,;|\t<]|\\+t|\s+[\"'\d.(-]|\s{{2,}}\S)))"
 _ROWS = re.compile(
-    rf"(?P<start>\A|{_BREAK}|<tr[^<>]*>|(?<=[\"'`])(?=[123]?\d{{5,7}}\s?[,;|]|[123]\d{{7}}\s?[,;|]))(?P<lead>{_LEAD}(?:{_ID_NAME}[\\\"']{{0,3}}\s?[:=]\s?[\\\"']{{0,3}}(?=\d{{3,8}}[\d-]*[\\\"']{{0,3}}\s*[,;|\t]))?)"
+    rf"(?P<start>\A|{_BREAK}|<tr[^<>]*>|(?<=[\"'`])(?=[123]?\d{{5,7}}\s?[,;|]|[123]\d{{7}}\s?[,;|]))(?P<lead>{_LEAD}(?:{_ID_NAME}[\\\"']{{0,16}}\s?[:=]\s?[\\\"']{{0,16}}(?=\d{{3,8}}[\d-]*[\\\"']{{0,16}}\s*[,;|\t]))?)"
     rf"(?P<id>{_ROW_ID})(?P<rest>(?:(?!{_BREAK}|</tr>).)*)", re.DOTALL,
 )
 _BRACKETS = re.compile(r"\(\s*(?:\\*[\"'])?(?:[123]\d{7}|\d{6,7}|\d{3}-\d{1,6})(?!\d)[^()\[\]]*(?:\([^()]*\)[^()\[\]]*)*\)"
                        r"|\[\s*(?:\\*[\"'])?(?:[123]\d{7}|\d{6,7}|\d{3}-\d{1,6})(?!\d)[^\[\]]*\]")
-_OBJECTS = re.compile(rf"\{{[^{{}}]*?{_ID_NAME}[\\\"'\s]{{0,8}}:[\\\"'\s]{{0,8}}\d[^{{}}]*\}}")
+_OBJECTS = re.compile(rf"\{{[^{{}}]*?{_ID_NAME}[\\\"'\s]{{0,24}}:[\\\"'\s]{{0,24}}\d[^{{}}]*\}}")
 
 # --- identifiers -----------------------------------------------------------------------------------------------------
 _NAMED = (
     r"(?i:(?P<name>caregiver_?id|[a-z_]*provider_?id|poe_?id|labevent_?id|(?:micro_)?specimen_?id|microevent_?id|pharmacy_?id|emar_?id"
     r"|transfer_?id|(?:link)?order_?id|patientunitstayid|patienthealthsystemstayid|uniquepid|subject_?id|hadm_?id|stay_?id)(?:::[a-z]+)?"
-    r"(?P<sep>[\\\"'`\s\])]{0,6}(?:==?|:|=>|\bin\b|\bis\b|\bof\b|<>|!=)?[\\\"'`\s(\[]{0,8}))"
-    r"(?P<values>(?:P?\d[\dA-Z-]*|P[0-9A-Z]{2,6})(?:\.0+)?(?![\w.])(?:[\\\"'`\s]{0,4},[\\\"'`\s]{0,6}(?:P?\d[\dA-Z-]*)(?:\.0+)?(?![\w.]))*)"
+    r"(?P<sep>[\\\"'`\s\])]{0,24}(?:==?|:|=>|\bin\b|\bis\b|\bof\b|<>|!=)?[\\\"'`\s(\[]{0,24}))"
+    r"(?P<values>(?:P?\d[\dA-Z-]*|P[0-9A-Z]{2,6})(?:\.0+)?(?![\w.])(?:[\\\"'`\s]{0,20},[\\\"'`\s]{0,20}(?:P?\d[\dA-Z-]*)(?:\.0+)?(?![\w.]))*)"
 )
 _IDS = re.compile(
     rf"(?P<keep>{NEUTRAL})|{_NAMED}|(?P<mimic>(?<!\d)(?<!\d\.)[123]\d{{7}}-\d{{1,6}}(?![\d-])|{MIMIC}(?:\.0+(?!\d))?|(?<![\d_])[123]\d_\d{{3}}_\d{{3}}(?![\d_]))"
     rf"|(?P<uniquepid>{UNIQUEPID})|(?P<eicu>{EICU}(?:\.0+(?!\d))?)"
 )
 _VALUE = re.compile(r"P?\d[\dA-Z-]*(?:\.0+)?|P[0-9A-Z]{2,6}")
-_ITEM_CONTEXT = re.compile(r"(?i)(?:item_?ids?|item|icd\w*|code|gsn|ndc|version|\bv)[\\\"'`\s:=(]{0,6}(?:in\s*\()?$")
+_ITEM_CONTEXT = re.compile(r"(?i)(?:item_?ids?|item|icd\w*|code|gsn|ndc|version|\bv)[\\\"'`\s:=(]{0,6}(?:in\s*\()?\Z")
 
 # --- places ----------------------------------------------------------------------------------------------------------
 _NEUTRAL_ROOTS = r"(?:work|data|tmp|usr|bin|sbin|lib|lib64|opt|etc|proc|sys|dev|agent|benchmark|run|home/(?:agent|benchagent|user))"
@@ -123,7 +123,7 @@ _ADDRESSES = re.compile(r"(?<![\d.])(?:10(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){
 
 _ESCAPED_ASCII = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
 _INVISIBLE = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xAD]) | {0xFF10 + n: str(n) for n in range(10)}
-_NOTHING = re.compile(r"[0-9/\\@.]|-----BEGIN|(?i:key|secret|passw|token|bearer|credential|authorization)")
+_NOTHING = re.compile(r"[0-9/\\@.]|-----BEGIN|sk-|AIza|gh[pousr]_|hf_|AKIA|ASIA|eyJ|xox|glpat|npm_|gsk_|(?i:key|secret|passw|token|bearer|credential|authorization)")
 
 
 class Redactor:
@@ -250,7 +250,7 @@ class Redactor:
         return _ROWS.sub(row, text)
 
     def _time(self, match: re.Match[str]) -> str:
-        if match["keep"] is not None:
+        if match["keep"] is not None or (match.group().isdigit() and is_count(match.string, match.start(), match.end())):
             return match.group()
         self.counts["times"] += 1
         return f"{match['year'] or ''}[time withheld]"

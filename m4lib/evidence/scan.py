@@ -284,6 +284,7 @@ def _numbers(text: str) -> Iterator[tuple[str, str]]:
             named = any(word in {"patientunitstayid", "patienthealthsystemstayid", "unitstayid"} for word in precedes)
             item = 220_000 <= number <= 230_000
             row = not before.strip(" \t|\"'([") and re.match(r"\s*[,|\t;]\s*[-\d\"'.]", after)
+            named = named or (not item and bool(ID_WORDS & set(precedes[-2:])))
             if named or (not item and row and not any(word in COUNTED for word in follows[:2])):
                 yield "an eICU identifier", match.group()
         elif re.fullmatch(r"2(?:1\d\d|20\d|21[0-4])(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])\d{4}(?:\d\d)?", digits):
@@ -360,10 +361,9 @@ def _secrets(text: str) -> Iterator[tuple[str, str]]:
             if len(bare) >= 40 and re.fullmatch(r"[A-Za-z0-9_-]+", bare) and sum(c.isdigit() for c in bare) >= 5 and _entropy(bare) > 4.3 \
                     and re.search(r"[a-z]", bare) and re.search(r"[A-Z]", bare) and "__" not in bare and bare.count("_") + bare.count("-") < 4:
                 yield "a string as random as a credential", token
-    for match in re.finditer(r"(?i)\b(?P<name>[a-z][\w-]*)\b[\"'`]?\s*(?:[:=]|=>)\s*[\"'`]?(?P<value>(?:bearer\s+)?[^\s\"'`,;})\]]{8,})", text):
-        name, value = match["name"].lower(), match["value"]
-        known = name in SECRET_NAMES or any(name.endswith(f"_{secret}") for secret in SECRET_NAMES)
-        if known and not value.startswith(("[", "$", "os.", "ANTHROPIC_", "OPENAI_", "getpass")) and re.search(r"\d", value):
+    for match in re.finditer(r"(?i)(?<![A-Za-z])(?P<name>(?:[a-z]\w*_)?(?:" + "|".join(sorted(SECRET_NAMES, reverse=True)) + r"))\b[\"'`]?\s*(?:[:=]|=>)\s*[\"'`]?(?P<value>(?:bearer\s+)?[^\s\"'`,;})\]]{8,})", text):
+        value = match["value"]
+        if not value.startswith(("[", "$", "os.", "ANTHROPIC_", "OPENAI_", "getpass")) and re.search(r"\d", value):
             yield "a credential by its name", value
     for match in re.finditer(r"\b[a-z]{2,12}://[^/\s:@]+:([^/\s@\[]+)@", text):
         yield "a password in an address", match.group(1)

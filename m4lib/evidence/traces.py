@@ -29,6 +29,8 @@ from m4lib.evidence.redact import Redactor
 LONGEST_LINE = 16 << 20  # bytes; parsing needs about ten times as much
 LONGEST_TEXT = 8 << 20  # characters of deltas that are joined
 
+ASIDES = {"rate_limit_event", "system", "error", "ping"}  # events that may come in the middle of a text
+
 Handler = Callable[[Any], Any]
 Shape = Mapping[str, Handler]
 
@@ -126,6 +128,8 @@ class _Run:
             if delta is not None:
                 return self._delta(event, *delta)
             self.flush()
+            if event.get("type") not in ASIDES:
+                self.tails.clear()
             self._write(self.clean.event(event))
         except (TypeError, ValueError, AttributeError, KeyError, RecursionError):
             self._withhold(line, "malformed event")
