@@ -143,15 +143,16 @@ def score_distributions(params: Params) -> dict[str, pd.DataFrame]:
 def draw_distributions(found: Mapping[str, pd.DataFrame]) -> Any:
     """Small multiples of the distributions: bars for scores and labels, a histogram for measurements."""
     import matplotlib.pyplot as plt
+    import seaborn as sns
     from matplotlib.ticker import MaxNLocator
 
-    columns, colour = 4, "#0072B2"
+    columns, colour = 4, sns.color_palette("colorblind")[0]
     lines = -(-len(found) // columns)
     figure, axes = plt.subplots(lines, columns, figsize=(11, 1.9 * lines), layout="constrained", squeeze=False)
     for axis, (title, frame) in zip(axes.flat, found.items(), strict=False):
         axis.set_title(title.replace("_", " ").replace(": ", "\n"), fontsize=8, loc="left")
         axis.tick_params(labelsize=7)
-        axis.spines[["top", "right"]].set_visible(False)
+        sns.despine(ax=axis)
         axis.set_ylabel("% of rows", fontsize=7)
         if frame.empty:
             axis.text(0.5, 0.5, "no rows", ha="center", va="center", fontsize=8, transform=axis.transAxes)
@@ -165,7 +166,9 @@ def draw_distributions(found: Mapping[str, pd.DataFrame]) -> Any:
             axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         else:
             high = values[frame["share"].cumsum() <= 0.99].max()  # a long tail would hide the rest
-            axis.hist(values.clip(upper=high), bins=30, weights=100 * frame["share"], color=colour)
+            sns.histplot(x=values.clip(upper=high), bins=30, weights=100 * frame["share"], color=colour, alpha=1, linewidth=0, ax=axis)
+            axis.set(xlabel="", ylabel="")
+            axis.set_ylabel("% of rows", fontsize=7)
             if values.max() > high:
                 axis.set_xlabel("top 1 % drawn at the edge", fontsize=6)
     for axis in list(axes.flat)[len(found):]:
