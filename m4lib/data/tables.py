@@ -65,7 +65,7 @@ def check_header(table: Table, label: str, header: list[str], ignore_extra: bool
     return [column.name for column in table.columns if column.name not in header], extra
 
 
-def select_sql(table: Table, header: list[str], path: str) -> str:
+def select_sql(table: Table, header: list[str], path: str, parallel: bool = True) -> str:
     """A SELECT over the file with every column of the table in its own order and type; nothing is sniffed."""
     known = {column.name: column.type for column in table.columns}
     columns = ", ".join(f"{literal(name)}: {literal(known.get(name, 'VARCHAR'))}" for name in header)
@@ -76,7 +76,8 @@ def select_sql(table: Table, header: list[str], path: str) -> str:
     )
     return (
         f"SELECT {wanted} FROM read_csv({literal(path)}, columns = {{{columns}}}, header = true, auto_detect = false, "
-        f"delim = ',', quote = '\"', escape = '\"', nullstr = [{nulls}], buffer_size = {BUFFER})"
+        f"delim = ',', quote = '\"', escape = '\"', nullstr = [{nulls}], buffer_size = {BUFFER}, "
+        f"parallel = {str(parallel).lower()})"
     )
 
 
@@ -97,6 +98,38 @@ def ingest_table(
     start = time.perf_counter()
     stat = path.stat()
     try:
+        read = read_file(con, files, table, path, label, on_bytes, ignore_extra)
+    except UnsureError:
+        # threads that start in the middle of a file can mistake text inside quotes for rows; DuckDB notices, and one
+        # thread alone reads such a file right or names the true fault
+        read = read_file(con, files, table, path, label, None, ignore_extra, parallel=False)
+    return TableResult(
+        table=table.full_name,
+        file=label,
+        bytes=stat.st_size,
+        mtime_ns=stat.st_mtime_ns,
+        columns={column.name: column.type for column in table.columns},
+        seconds=round(time.perf_counter() - start, 3),
+        **read,
+    )
+
+
+class UnsureError(Exception):
+    """Several threads could not parse a file; that need not be the file's fault."""
+
+
+def read_file(
+    con: duckdb.DuckDBPyConnection,
+    files: RawFileSystem,
+    table: Table,
+    path: Path,
+    label: str,
+    on_bytes: Callable[[int], object] | None,
+    ignore_extra: bool,
+    parallel: bool = True,
+) -> dict[str, Any]:
+    """Create the table from one reading of the file; returns rows, sha256, filled and ignored columns."""
+    try:
         raw = RawFile(path, label, on_bytes)
     except OSError as error:
         raise M4Error(f"{label} cannot be read: {error.strerror}.") from error
@@ -105,25 +138,18 @@ def ingest_table(
         filled, ignored = check_header(table, label, header, ignore_extra)
         files.files[table.full_name] = raw
         name = f"{quote(table.schema)}.{quote(table.name)}"
-        query = select_sql(table, header, f"{PROTOCOL}://{table.full_name}")
+        query = select_sql(table, header, f"{PROTOCOL}://{table.full_name}", parallel)
         done = con.execute(f"CREATE OR REPLACE TABLE {name} AS {query}").fetchone()
         raw.drain()
     except duckdb.Error as error:
         if raw.error:
             raise raw.error from error
-        raise disk_error(str(error), "file") or csv_error(label, str(error)) from error
+        if full := disk_error(str(error), "file"):
+            raise full from error
+        if parallel and not raw.cancelled:
+            raise UnsureError from error
+        raise csv_error(label, str(error)) from error
     finally:
         files.files.pop(table.full_name, None)
         raw.close()
-    return TableResult(
-        table=table.full_name,
-        file=label,
-        bytes=stat.st_size,
-        mtime_ns=stat.st_mtime_ns,
-        sha256=raw.sha256,
-        rows=int(done[0]) if done else 0,
-        columns={column.name: column.type for column in table.columns},
-        filled=filled,
-        ignored=ignored,
-        seconds=round(time.perf_counter() - start, 3),
-    )
+    return {"rows": int(done[0]) if done else 0, "sha256": raw.sha256, "filled": filled, "ignored": ignored}

@@ -158,6 +158,20 @@ def test_quoted_newlines_across_many_read_buffers(tmp_path: Path) -> None:
     assert query(db, "SELECT count(*), sum(labevent_id), count(DISTINCT comments), any_value(comments) FROM mimiciv_hosp.labevents") == expected
 
 
+def test_quoted_text_that_looks_like_rows(tmp_path: Path) -> None:
+    """Whole rows inside a comment: threads that start there are misled, and the file is still read right."""
+    columns = [column.name for column in next(t for t in source("mimic-iv").tables if t.name == "labevents").columns]
+    row = "7,10000001,,7,50912,,2150-01-01 00:00:00,,1.5,1.5,mg/dL,,,,,"
+    comment = f"{row}\n{row}\n{row}last"
+    text = ",".join(columns) + "\n" + "".join(f'{row.replace("7", str(i), 1)}"{comment}"\n' for i in range(60_000))
+    raw = raw_folder(tmp_path / "raw")
+    write_file(raw / "hosp" / "labevents.csv", text)
+    result = ingest("mimic-iv", raw, tmp_path / "x.duckdb", threads=4, progress=False)
+    assert result["tables"]["mimiciv_hosp.labevents"]["rows"] == 60_000
+    found = query(tmp_path / "x.duckdb", "SELECT sum(labevent_id), count(DISTINCT labevent_id), min(comments), max(comments) FROM mimiciv_hosp.labevents")
+    assert found == [(sum(range(60_000)), 60_000, comment, comment)]
+
+
 @pytest.mark.parametrize("gz", [False, True])
 def test_file_names_in_any_case_with_and_without_gzip(tmp_path: Path, gz: bool) -> None:
     made = raw_folder(tmp_path / "made", rows={"patients": [{"subject_id": 5, "gender": "F"}]}, gz=gz)
