@@ -95,6 +95,7 @@ def evaluate_run(folder: Path, reference: Path, contract: Mapping[str, Any]) -> 
     started = time.perf_counter()
     path = folder / "result.json"
     record = read_json(path)
+    run_id = record.get("run_id") or folder.name
     output = folder / "output.csv"
     stamp = {
         "evaluator_version": EVALUATOR_VERSION, "output_sha256": _hash(output),
@@ -104,7 +105,7 @@ def evaluate_run(folder: Path, reference: Path, contract: Mapping[str, Any]) -> 
     agent = record.get("agent_result") or {}
     harness_failed = bool(agent.get("failure_reason")) or agent.get("returncode") not in (0, None)
     if record.get("test_results") and all(before.get(name) == value for name, value in stamp.items()):
-        return _row(record["run_id"], record["task"], "kept", record["test_results"].get("reward"), 0.0, before.get("reason"))
+        return _row(run_id, record["task"], "kept", record["test_results"].get("reward"), 0.0, before.get("reason"))
     result = evaluate_files(output, reference, contract)
     if harness_failed or not result["match_rates"]:
         reason = agent.get("failure_reason") or ("agent_nonzero_exit" if harness_failed else "no_output")
@@ -118,7 +119,7 @@ def evaluate_run(folder: Path, reference: Path, contract: Mapping[str, Any]) -> 
     record["test_results"] = {**kept, **tests}
     record["evaluation"] = {**stamp, "reference_rows": result["reference_rows"], "reason": reason}
     write_json(path, record)
-    return _row(record["run_id"], record["task"], status, tests["reward"], time.perf_counter() - started, reason)
+    return _row(run_id, record["task"], status, tests["reward"], time.perf_counter() - started, reason)
 
 
 def _in_turn(jobs: Iterable[Job]) -> Iterable[dict[str, Any]]:
@@ -153,7 +154,7 @@ def _died(job: Job) -> dict[str, Any]:
     record["test_results"] = failed(read_contract(job.contract), reason)
     record["evaluation"] = {"evaluator_version": EVALUATOR_VERSION, "reason": reason}
     write_json(job.folder / "result.json", record)
-    return _row(record["run_id"], record["task"], "evaluated", 0.0, 0.0, reason)
+    return _row(record.get("run_id") or job.folder.name, record["task"], "evaluated", 0.0, 0.0, reason)
 
 
 def _prepare(threads: int) -> None:

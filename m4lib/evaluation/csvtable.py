@@ -40,6 +40,7 @@ class CsvTable:
     def __init__(self, opened: Opened) -> None:
         self.opened = opened
         self.plain = True
+        self._widths_fine = False
         try:
             with closing(self._chunks(1 << 16)) as chunks:
                 header, rest = next(chunks, (b"", b""))
@@ -162,9 +163,33 @@ class CsvTable:
                 raise EvaluationError(f"The file cannot be read as CSV: {reason[:300]}.") from None
 
     def _odd(self, columns: list[str]) -> Iterator[Block]:
-        for frame in self._by_pandas():
+        for number, frame in enumerate(self._by_pandas()):
+            if number == 1:
+                self._check_widths()
             if len(frame):
                 yield {column: pa.array(frame[column], pa.string(), from_pandas=True) for column in columns}
+
+
+    def _check_widths(self) -> None:
+        """No row is longer than the header and the first row: pandas does not look at the first row of a later chunk."""
+        if self._widths_fine:
+            return
+        csv.field_size_limit(1 << 30)
+        with closing(ahead(text_pieces(self.opened))) as source:
+            text = io.TextIOWrapper(io.BufferedReader(_Stream(source), 1 << 18), encoding="utf-8", newline="")
+            allowed, seen = 0, 0
+            try:
+                for row in csv.reader(text):
+                    if not row:
+                        continue
+                    seen += 1
+                    if seen <= 2:
+                        allowed = max(allowed, len(row))
+                    elif len(row) > allowed:
+                        raise EvaluationError(f"The file cannot be read as CSV: Expected {allowed} fields, saw {len(row)}.")
+            except csv.Error:
+                pass  # quotes that only pandas understands
+        self._widths_fine = True
 
 
 class _Stream(io.RawIOBase):

@@ -81,16 +81,28 @@ def _kind(path: str | bytes, handle: BinaryIO) -> tuple[bool, bool]:
 
 def pieces(opened: Opened, size: int = PIECE) -> Iterator[bytes]:
     """The file's bytes from its start, decompressed, at most `MAX_BYTES` of them."""
-    opened.handle.seek(0)
+    cursor = _Cursor(opened.handle.fileno())
     total = 0
-    for piece in _gunzip(opened.handle, size) if opened.gzipped else iter(lambda: opened.handle.read(size), b""):
+    for piece in _gunzip(cursor, size) if opened.gzipped else iter(lambda: cursor.read(size), b""):
         total += len(piece)
         if total > MAX_BYTES:
             raise EvaluationError(f"The file holds more than {MAX_BYTES >> 30} GiB and is refused.")
         yield piece
 
 
-def _gunzip(handle: BinaryIO, size: int) -> Iterator[bytes]:
+class _Cursor:
+    """Reads with a position of its own, so that several passes over one open file do not disturb each other."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._at = descriptor, 0
+
+    def read(self, size: int) -> bytes:
+        block = os.pread(self._descriptor, size, self._at)
+        self._at += len(block)
+        return block
+
+
+def _gunzip(handle: _Cursor, size: int) -> Iterator[bytes]:
     """Members of a gzip file, decompressed piece by piece; zero padding after the last one is allowed."""
     engine, pending = zlib.decompressobj(wbits=31), b""
     try:
