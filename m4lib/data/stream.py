@@ -40,6 +40,7 @@ class RawFile:
         self.hash = hashlib.sha256()
         self.error: M4Error | None = None
         self.position = 0
+        self.quotes = 0  # how many double quotes were given out; odd at the end when one is not closed
         self.closed = False
         self.cancelled = False
         self.inflate = zlib.decompressobj(31)
@@ -127,7 +128,9 @@ class RawFile:
             parts.append(out)
             have += len(out)
         self.position += have
-        return b"".join(parts)
+        text = b"".join(parts)
+        self.quotes += text.count(b'"')
+        return text
 
     def drain(self) -> None:
         """Read to the end, so that the hash is complete and a damaged end is seen."""

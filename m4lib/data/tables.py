@@ -141,6 +141,8 @@ def read_file(
         query = select_sql(table, header, f"{PROTOCOL}://{table.full_name}", parallel)
         done = con.execute(f"CREATE OR REPLACE TABLE {name} AS {query}").fetchone()
         raw.drain()
+        if not parallel and raw.quotes % 2:  # one thread alone takes the rest of the file for the field
+            raise M4Error(f"{label}: a quoted field does not end. Close the quote, or copy the file again.")
     except duckdb.Error as error:
         if raw.error:
             raise raw.error from error
