@@ -9,11 +9,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from m4lib.cards import load_cards
@@ -186,3 +187,22 @@ def kill_group(process: subprocess.Popen[str], sig: int = signal.SIGKILL) -> Non
     """As a terminal or a batch system does: the signal goes to the whole session that we started."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, sig)
+
+
+def required(reason: str) -> None:
+    """Skip where the machine cannot do it; fail where everything must be done."""
+    if os.environ.get("CI") == "true" or os.environ.get("M4_REQUIRE_DOCKER") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@contextlib.contextmanager
+def small_disk(place: Path, size: str = "64m") -> Iterator[Path]:
+    """A file system of its own at `place`."""
+    place.mkdir()
+    if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True).returncode:
+        required("a small disk can only be mounted by root")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)

@@ -74,11 +74,11 @@ class SecondEngine:
         """End it and remove everything that it had."""
         if self.process is not None and self.process.poll() is None:
             self.kill()  # nothing of it is to be kept, so it need not stop in good order
-        for process in psutil.process_iter(["cmdline"]):  # its containerd and what watches its containers
-            if any(str(self.short) in word for word in process.info["cmdline"] or []):
-                with contextlib.suppress(psutil.Error):
-                    process.kill()
-                    process.wait(10)
+        left = [p for p in psutil.process_iter(["cmdline"]) if any(str(self.short) in word for word in p.info["cmdline"] or [])]
+        for process in left:  # its containerd and what watches its containers
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(left, timeout=3)
         subprocess.run(["ip", "link", "delete", self.bridge], capture_output=True)
         # what a killed engine left mounted
         for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):

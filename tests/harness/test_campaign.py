@@ -43,7 +43,7 @@ def plan(project, cards, task_sets, name):
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_expansion_equals_the_published_run_keys(project, cards, task_sets, evidence_dir, name):
     file, runs, n_cells = PUBLISHED[name]
-    campaign, planned = plan(project, cards, task_sets, name)
+    _, planned = plan(project, cards, task_sets, name)
     index = pd.read_csv(evidence_dir / "run-indexes" / file)
     published = {RunKey(*row) for row in index[["task", "condition", "schema", "model", "trial"]].itertuples(index=False)}
     assert {run.key for run in planned} == published

@@ -23,7 +23,7 @@ import pytest
 from m4lib.errors import M4Error
 from m4lib.harness import images
 from m4lib.harness.docker_host import Engine
-from tests.harness.lab import Bench, Lab, campaign, kill_group, sleeper, until
+from tests.harness.lab import Bench, Lab, campaign, kill_group, required, sleeper, small_disk, until
 from tests.harness.second_engine import SecondEngine, second_engine_or_why_not
 
 pytestmark = pytest.mark.docker
@@ -44,13 +44,6 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
     for process in processes:
         kill_group(process)
         process.wait(timeout=20)
-
-
-def required(reason: str) -> None:
-    """Skip where the machine cannot do it; fail where everything must be done."""
-    if os.environ.get("CI") == "true" or os.environ.get("M4_REQUIRE_DOCKER") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
 
 
 def kinds(bench: Bench) -> list[str]:
@@ -229,25 +222,19 @@ def test_several_machines_need_an_image_by_name(bench: Bench) -> None:
 
 
 @pytest.fixture
-def small_disk(bench: Bench) -> Iterator[Path]:
+def results_disk(bench: Bench) -> Iterator[Path]:
     """64 MiB where the campaign's results go."""
-    place = bench.outputs / "runs"
-    place.mkdir()
-    if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(place)], capture_output=True).returncode:
-        required("a small disk can only be mounted by root")
-    try:
+    with small_disk(bench.outputs / "runs") as place:
         yield place
-    finally:
-        subprocess.run(["umount", "-l", str(place)], check=True)
 
 
-def test_disk_full_under_the_results(bench: Bench, engine: Engine, small_disk: Path, started: list[subprocess.Popen[str]]) -> None:
+def test_disk_full_under_the_results(bench: Bench, engine: Engine, results_disk: Path, started: list[subprocess.Popen[str]]) -> None:
     """Full in mid-campaign: what is finished stays, the rest is reported and not scored, and done when there is room again."""
     params = bench.params(campaign("scripted", 6, script=sleeper(1.0)), attempts=2)
     process = bench.start(params)
     started.append(process)
     until(lambda: bench.records(), process=process)
-    ballast = small_disk / "ballast"
+    ballast = results_disk / "ballast"
     with contextlib.suppress(OSError), open(ballast, "wb", buffering=0) as handle:
         while True:
             handle.write(bytes(64 << 10))

@@ -118,7 +118,7 @@ def databases(
         yield from (f"{where}: {text}" for text in origin(folder, task, taskdb_dir, reference_dir))
         try:
             found = Relations(folder)
-        except duckdb.Error as error:
+        except (duckdb.Error, M4Error) as error:
             yield f"{where}: {folder / 'database.duckdb'} cannot be opened: {str(error).splitlines()[0]}"
             continue
         yield from (f"{where}: {text}" for text in found.missing_files())
