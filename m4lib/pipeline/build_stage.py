@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,8 @@ def build_databases(params: Params) -> pd.DataFrame:
     for source, options in params.data.items():
         raw = resolve_raw(source, (options or {}).get("raw"), shared=params.project.shared)
         database = params.database(source)
-        manifest = build(source, raw.path, database, threads=params.build.get("threads"), memory_limit=params.build.get("memory_limit"))
+        manifest = build(source, raw.path, database, threads=params.build.get("threads"), memory_limit=params.build.get("memory_limit"),
+                         progress=not os.environ.get("TQDM_DISABLE"))
         origin = ORIGINS[raw.origin] + (f" ({raw.reason})" if raw.reason else "")
         path = manifest_path(database)
         held = read_json(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,13 @@ from m4lib.harness.campaign import parse_campaign
 from m4lib.harness.campaign_run import Job, make_job
 from m4lib.pipeline.params import Params
 
+
 NO_DOCKER = "no Docker Engine answers"
+
+
+def bars() -> bool:
+    """Whether progress bars are wanted: in JupyterLab, not inside a batch, which shows progress by cell."""
+    return not os.environ.get("TQDM_DISABLE")
 
 
 def jobs(params: Params) -> list[Job]:
@@ -52,14 +59,14 @@ def preflight_text(planned: Sequence[Job]) -> str:
     return "\n".join(lines)
 
 
-def dispatch_all(planned: Sequence[Job], *, show: bool = True) -> pd.DataFrame:
+def dispatch_all(planned: Sequence[Job], *, show: bool | None = None) -> pd.DataFrame:
     """Run every campaign that has runs to do, or record that it was skipped for want of Docker.
 
     Returns a row a campaign: campaign, agent, planned, finished, void, mean_reward, skipped.
     """
     from m4lib.pipeline.batch import docker_answers
 
-    answers = docker_answers()
+    answers, show = docker_answers(), bars() if show is None else show
     rows = []
     for job in planned:
         summary = job.run(show=show) if answers or not job.forecast().runs > job.forecast().done else job.skip(NO_DOCKER)
@@ -84,7 +91,7 @@ def run_table(params: Params) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def evaluate_campaigns(params: Params, *, progress: bool = True) -> pd.DataFrame:
+def evaluate_campaigns(params: Params, *, progress: bool | None = None) -> pd.DataFrame:
     """Evaluate every run of the params' campaigns that is not yet evaluated, and write one run index a campaign.
 
     Returns all indexes together, a row a run, with the column `campaign` in front. The files are
@@ -99,7 +106,7 @@ def evaluate_campaigns(params: Params, *, progress: bool = True) -> pd.DataFrame
     for job in jobs(params):
         if not any(job.site.root.glob("*/result.json")):
             continue
-        evaluate_root(job.site.root, params.references, cards, progress=progress)
+        evaluate_root(job.site.root, params.references, cards, progress=bars() if progress is None else progress)
         frame = write_index(job.site.root, params.index / f"{job.campaign.name}.csv")
         frames.append(frame.assign(campaign=job.campaign.name))
     if not frames:

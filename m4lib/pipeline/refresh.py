@@ -18,7 +18,7 @@ from m4lib.pipeline.execute import Progress, run_notebook
 from m4lib.project import find_project
 
 KEEP_METADATA = ("tags",)
-VARIES = "nbval-ignore-output"  # what such a cell shows is not compared; large pictures of it are not kept
+WIDGET = "application/vnd.jupyter.widget-view+json"  # a widget's state is not stored, so its picture is empty
 
 
 def cleaned(notebook: Any) -> Any:
@@ -38,7 +38,7 @@ def cleaned(notebook: Any) -> Any:
                     output["execution_count"] = executed
                 if "metadata" in output:
                     output.metadata = {}
-            cell.outputs = merged([output for output in cell.outputs if output.get("name") != "stderr"])
+            cell.outputs = merged([output for output in cell.outputs if output.get("name") != "stderr" and WIDGET not in output.get("data", {})])
         cells.append(cell)
     notebook.cells = cells
     notebook.metadata = {
