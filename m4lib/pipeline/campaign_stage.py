@@ -13,7 +13,6 @@ from m4lib.harness.campaign import parse_campaign
 from m4lib.harness.campaign_run import Job, make_job
 from m4lib.pipeline.params import Params
 
-
 NO_DOCKER = "no Docker Engine answers"
 
 
