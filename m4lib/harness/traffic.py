@@ -50,7 +50,7 @@ class Traffic:
         """Raise ProviderFailure when the run ended because of the model's side and not because of the agent."""
         if outcome.state == "finished" and outcome.returncode == 0 and not trace.failed and (has_output or trace.finished):
             return
-        last = next((entry for entry in reversed(self.calls) if entry.get("allowed") and not entry.get("unfinished")), None)
+        last = next((entry for entry in reversed(self.calls) if entry.get("allowed") and entry.get("status") is not None), None)
         if trace.rate_limited:
             raise ProviderFailure("rate_limit", "The provider limits the rate of requests.", trace.rate_limited_until)
         if last is None:

@@ -119,11 +119,11 @@ def test_without_a_skill_there_is_no_evidence_of_one(engine: Engine, clean: Site
 
 
 @pytest.mark.docker
-@pytest.mark.parametrize(("agent", "status", "kind"), [("codex", 401, "auth"), ("claude", 401, "auth"), ("codex", 429, "rate_limit")])
+@pytest.mark.parametrize(("agent", "status", "kind"), [("claude", 401, "auth"), ("codex", 429, "rate_limit")])
 def test_a_failing_provider_is_never_scored(engine: Engine, clean: Site, agent: str, status: int, kind: str) -> None:
     conversation = {"steps": [{"run": "ls"}, {"status": status, "retry_after": 60}]}
     with pytest.raises(ProviderFailure) as caught:
-        clean.run(agent, model="m-1", engine=engine, model_access=clean.replayed(conversation), timeout=8)
+        clean.run(agent, model="m-1", engine=engine, model_access=clean.replayed(conversation), timeout=6)
     assert caught.value.kind == kind and clean.published() == []
     if kind == "rate_limit":
         assert caught.value.retry_at is not None and caught.value.retry_at > time.time() + 10

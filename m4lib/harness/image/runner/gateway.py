@@ -104,11 +104,14 @@ class Handler(BaseHTTPRequestHandler):
         # a key in the query would be the agent's own placeholder
         query = "&".join(part for part in query.split("&") if part and not part.startswith("key="))
         down, first, status, retry, error = 0, b"", 502, None, None
-        GOING[id(upstream)] = {**facts, "model": model, "up": len(body), "begun": started}
+        going = GOING[id(upstream)] = {**facts, "model": model, "up": len(body), "begun": started, "status": None}
         try:
             upstream.request(self.command, path + ("?" + query if query else ""), body, headers)
             response = upstream.getresponse()
             status, retry = response.status, response.headers.get("Retry-After")
+            going["status"] = status
+            if retry:
+                going["retry_after"] = retry
             self.send_response(status)
             for name, value in response.headers.items():
                 if name.lower() not in HOP and name.lower() != "content-length":
@@ -124,6 +127,7 @@ class Handler(BaseHTTPRequestHandler):
             error = first[:300].decode("utf-8", "replace").replace(CONFIG.get("value") or "\0", "[redacted]") if status >= 400 else None
         except (OSError, http.client.HTTPException) as problem:
             error = f"{type(problem).__name__}: {problem}"[:300]
+            going["status"] = status
             if down == 0 and status == 502:
                 self.answer(502, "the provider cannot be reached")
         finally:
@@ -151,7 +155,7 @@ def last_words(*_signal):
     """The run is over: log the requests that still wait, then end."""
     for entry in list(GOING.values()):
         begun = entry.pop("begun")
-        print(json.dumps({"ts": round(time.time(), 3), "by": "gateway", **entry, "allowed": True, "status": None, "seconds": round(time.monotonic() - begun, 3), "unfinished": True}), flush=True)
+        print(json.dumps({"ts": round(time.time(), 3), "by": "gateway", **entry, "allowed": True, "seconds": round(time.monotonic() - begun, 3), "unfinished": True}), flush=True)
     os._exit(0)
 
 
