@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from m4lib.errors import M4Error
-from m4lib.harness import canary, images
+from m4lib.harness import canary, images, isolation
 from m4lib.harness.agents import get_agent
 from m4lib.harness.canary import MINIMUM, leak_canary, require_canary
 from m4lib.harness.docker_host import Container, Engine
@@ -48,26 +49,44 @@ def test_the_adversary_finds_what_a_careless_container_leaves_open(engine: Engin
     work.chmod(0o777)
     (work / "marker").write_text("planted-token")
     data = clean.settings.taskdb_dir / "toy-score"
-    ask = {
+    ask: dict[str, Any] = {
         "absent": {"host_work": "/host"}, "markers": ["planted-token"], "words": ["toy-score", "careless"], "dropped": ["scores"],
-        "rows": ["PAR1"], "host_port": None, "proxy": "",
+        "rows": ["PAR1"],
     }
-    (work / "ask.json").write_text(json.dumps(ask))
     (work / "probes.py").write_text((images.CONTEXT / "runner" / "leak_probes.py").read_text())
     tag = images.agent_image(engine, None).tag
     volumes = {str(work): {"bind": "/work", "mode": "rw"}, str(data): {"bind": "/data", "mode": "rw"}, str(tmp_path): {"bind": "/host", "mode": "ro"}, "/var/run/docker.sock": {"bind": "/var/run/docker.sock", "mode": "rw"}}
-    network = engine.network(clean.settings.labels(), internal=False)
-    container = None
-    try:
-        container = Container.create(
-            engine, tag, ["python3", "/work/probes.py", "/work/ask.json"], clean.settings.labels(), entrypoint=[], network=network, user="0:0", volumes=volumes,
-            environment={"KEY": "sk-careless", "TASK": "toy-score"}, cap_add=["SYS_ADMIN"], security_opt=["seccomp=unconfined"],
+    labels = clean.settings.labels()
+    network = engine.network(labels, internal=False)
+    started: list[Container] = []
+
+    def sidecar(script: str, alias: str, config: dict[str, Any]) -> None:
+        made = Container.create(
+            engine, images.sidecar(engine).tag, [f"/opt/sidecar/{script}"], labels, stdin=True, network=network, aliases=(alias,), **isolation.sidecar_options()
         )
-        container.start()
-        assert container.wait(100) == 0, container.logs()
+        started.append(made)
+        stream = made.attach()
+        made.start()
+        stream.send(json.dumps(config).encode() + b"\n")
+        assert next(stream.frames())
+        stream.close()
+
+    try:
+        with canary._listener() as (port, addresses):
+            ask |= {"host_port": port, "host_addresses": addresses, "proxy": "egress"}
+            (work / "ask.json").write_text(json.dumps(ask))
+            sidecar("proxy.py", "egress", {"allow": ["example.com:443", "example.com:80", "169.254.169.254:80", "127.0.0.1:3128", "replay:9000"]})
+            sidecar("replay_server.py", "replay", {"steps": [{"say": "x"}], "port": 9000})
+            made = Container.create(
+                engine, tag, ["python3", "/work/probes.py", "/work/ask.json"], labels, entrypoint=[], network=network, user="0:0", volumes=volumes,
+                environment={"KEY": "sk-careless", "TASK": "toy-score"}, cap_add=["SYS_ADMIN", "NET_ADMIN"], security_opt=["seccomp=unconfined"], hostname="agent",
+            )
+            started.append(made)
+            made.start()
+            assert made.wait(100) == 0, made.logs()
         report = json.loads((work / "report.json").read_text())
     finally:
-        if container is not None:
+        for container in started:
             container.remove()
         network.remove()
     found = {probe["name"] for probe in report if probe["leak"]}
@@ -75,5 +94,6 @@ def test_the_adversary_finds_what_a_careless_container_leaves_open(engine: Engin
         "path_host_work", "docker_socket", "planted_marker", "foreign_mounts", "mount_sources_tell_nothing", "environment_tells_nothing", "environment_holds_no_key",
         "root_user", "become_root", "capabilities", "new_privileges", "seccomp_filter", "mount_something", "make_device", "process_one_environment",
         "process_one_files", "write_root", "write_data", "write_etc", "write_opt", "write_database", "dropped_names_in_bytes", "dropped_names_in_catalogue",
-        "dropped_rows_in_bytes", "raw_socket",
+        "dropped_rows_in_bytes", "raw_socket", "change_routes", "host_listener", "other_containers", "name_replay", "proxy_other_host", "proxy_plain_request",
+        "proxy_metadata", "proxy_itself", "proxy_around_the_gateway", "proxy_host_header",
     } <= found, sorted(found)

@@ -78,18 +78,29 @@ def connects(host, port, family=socket.AF_INET, kind=socket.SOCK_STREAM, send=b"
 
 
 def through_proxy(request):
-    """Status line of the proxy's answer to a raw request, or ''. Anything but a refusal is a leak."""
+    """The answer to a raw request through the proxy; '' without a proxy."""
     try:
-        with socket.create_connection((ASK["proxy"], 3128), 3) as link:
-            link.settimeout(4)
-            link.sendall(request)
-            return link.recv(4096).split(b"\r\n")[0].decode("latin1")
+        link = socket.create_connection((ASK["proxy"], 3128), 5)
     except (OSError, KeyError):
         return ""
+    with link:
+        try:
+            link.settimeout(15)
+            link.sendall(request)
+            answer = b""
+            while len(answer) < 65536 and (block := link.recv(4096)):
+                answer += block
+            return answer.decode("latin1") or "closed without a word"
+        except TimeoutError:
+            return "no refusal in time"
+        except OSError as error:
+            return f"{type(error).__name__}"
 
 
-def refused(status):
-    return "" if status == "" or " 403 " in status else status
+def refused(answer):
+    """'' when it was our own proxy or gateway that refused (others answer 403, too), else how the answer began."""
+    own = "X-Egress: denied" in answer or '"type": "gateway"' in answer
+    return "" if answer == "" or own else answer.split("\r\n")[0]
 
 
 def words(text):
