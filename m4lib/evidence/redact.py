@@ -46,9 +46,9 @@ _SECRETS = [
                 r"|passphrase|(?:access|refresh|id|auth|session|oauth|api|bearer|github|hf)[_-]?token|authorization|x-api-key|private[_-]?key"
                 r"|credentials?)[\\\"'`\s]{0,24}(?::|=>|=)[\\\"'`\s]{0,24})(?!ANTHROPIC|OPENAI|none\b|null\b|true\b|false\b|\[|\$|os\.|getpass)"
                 r"[^\s\"'`\\,;}\])]{6,}"), "secret"),
-    (re.compile(r"(?i)((?<![A-Za-z_])token[\\\"'`\s]{0,24}(?::|=)[\\\"'`\s]{0,24})(?=[^\s\"'`\\,;}]*\d)(?=[^\s\"'`\\,;}]*[A-Za-z])"
+    (re.compile(r"(?i)((?<![A-Za-z_])token[\\\"'`\s]{0,24}(?::|=)[\\\"'`\s]{0,24})(?=[^\s\"'`\\,;}]{0,200}\d)(?=[^\s\"'`\\,;}]{0,200}[A-Za-z])"
                 r"[^\s\"'`\\,;}\])]{12,}"), "token"),
-    (re.compile(r"([a-z][a-z0-9+.-]*://[^\s/:@\"'\\]{1,64}:)[^\s/@\"'\\]{1,128}(?=@)"), "password"),
+    (re.compile(r"((?<![a-z0-9+.-])[a-z][a-z0-9+.-]{0,20}://[^\s/:@\"'\\]{1,64}:)[^\s/@\"'\\]{1,128}(?=@)"), "password"),
     (re.compile(r"(?<![A-Za-z0-9+/_-])(?=[A-Za-z+/]*[0-9])[A-Za-z0-9+/]{200,}={0,2}"), "long encoded block"),
 ]
 
@@ -86,10 +86,10 @@ _AGES = [
 ]
 
 # --- rows ------------------------------------------------------------------------------------------------------------
-_BREAK = r"[\n\r\x0b\x0c\x85\u2028\u2029]|\\+[nr]"
+_BREAK = r"[\n\r\x0b\x0c\x85\u2028\u2029]|\\{1,32}[nr]"
 _ID_NAME = r"(?:subject_?id|hadm_?id|stay_?id|patientunitstayid|patienthealthsystemstayid|uniquepid)"
-_LEAD = r"(?:[ \t|>*•\"'`(\[{<#/%+;-]|\\+[t\"']|<t[rdh][^<>]{0,40}>){0,16}(?:\d{1,7}(?:[ \t|,:.)]|\\+t){1,8}[\"'(\[]{0,3})?"
-_ROW_ID = rf"(?!{NEUTRAL})(?:{MIMIC}|{UNIQUEPID}(?=[\\\"']{{0,16}}\s*[,;|\t]|\\+t|\s{{2,}}\S)|{EICU}(?=(?:\.0+)?[\\\"')]{{0,16}}(?:\s*[,;|\t<]|\\+t|\s+[\"'\d.(-]|\s{{2,}}\S)))"
+_LEAD = r"(?:[ \t|>*•\"'`(\[{<#/%+;-]|\\{1,16}[t\"']|<t[rdh][^<>]{0,40}>){0,16}(?:\d{1,7}(?:[ \t|,:.)]|\\{1,16}t){1,8}[\"'(\[]{0,3})?"
+_ROW_ID = rf"(?!{NEUTRAL})(?:{MIMIC}|{UNIQUEPID}(?=[\\\"']{{0,16}}\s*[,;|\t]|\\{{1,16}}t|\s{{2,9}}\S)|{EICU}(?=(?:\.0+)?[\\\"')]{{0,16}}(?:\s*[,;|\t<]|\\{{1,16}}t|\s{{1,40}}[\"'\d.(-]|\s{{2,40}}\S)))"
 _ROWS = re.compile(
     rf"(?P<start>\A|{_BREAK}|<tr[^<>]*>|(?<=[\"'`])(?=[123]?\d{{5,7}}\s?[,;|]|[123]\d{{7}}\s?[,;|]))(?P<lead>{_LEAD}(?:{_ID_NAME}[\\\"']{{0,16}}\s?[:=]\s?[\\\"']{{0,16}}(?=\d{{3,8}}[\d-]*[\\\"']{{0,16}}\s*[,;|\t]))?)"
     rf"(?P<id>{_ROW_ID})(?P<rest>(?:(?!{_BREAK}|</tr>).)*)", re.DOTALL,
@@ -100,7 +100,7 @@ _OBJECTS = re.compile(rf"\{{[^{{}}]*?{_ID_NAME}[\\\"'\s]{{0,24}}:[\\\"'\s]{{0,24
 
 # --- identifiers -----------------------------------------------------------------------------------------------------
 _NAMED = (
-    r"(?i:(?P<name>caregiver_?id|[a-z_]*provider_?id|poe_?id|labevent_?id|(?:micro_)?specimen_?id|microevent_?id|pharmacy_?id|emar_?id"
+    r"(?i:(?P<name>caregiver_?id|[a-z_]{0,24}provider_?id|poe_?id|labevent_?id|(?:micro_)?specimen_?id|microevent_?id|pharmacy_?id|emar_?id"
     r"|transfer_?id|(?:link)?order_?id|patientunitstayid|patienthealthsystemstayid|uniquepid|subject_?id|hadm_?id|stay_?id)(?:::[a-z]+)?"
     r"(?P<sep>[\\\"'`\s\])]{0,24}(?:==?|:|=>|\bin\b|\bis\b|\bof\b|<>|!=)?[\\\"'`\s(\[]{0,24}))"
     r"(?P<values>(?:P?\d[\dA-Z-]*|P[0-9A-Z]{2,6})(?:\.0+)?(?![\w.])(?:[\\\"'`\s]{0,20},[\\\"'`\s]{0,20}(?:P?\d[\dA-Z-]*)(?:\.0+)?(?![\w.]))*)"
@@ -121,7 +121,7 @@ _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-
 _HOSTS = re.compile(r"(?<![\w.-])(?:[a-z0-9-]+\.)+(?:local|internal|corp|lan|intra|intranet|localdomain|home\.arpa)(?![\w-])")
 _ADDRESSES = re.compile(r"(?<![\d.])(?:10(?:\.\d{1,3}){3}|192\.168(?:\.\d{1,3}){2}|172\.(?:1[6-9]|2\d|3[01])(?:\.\d{1,3}){2}|169\.254(?:\.\d{1,3}){2})(?![\d.])")
 
-_ESCAPED_ASCII = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
+_ESCAPED_ASCII = re.compile(r"\\{1,32}u00([2-7][0-9A-Fa-f])")
 _INVISIBLE = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xAD]) | {0xFF10 + n: str(n) for n in range(10)}
 _NOTHING = re.compile(r"[0-9/\\@.]|-----BEGIN|sk-|AIza|gh[pousr]_|hf_|AKIA|ASIA|eyJ|xox|glpat|npm_|gsk_|(?i:key|secret|passw|token|bearer|credential|authorization)")
 

@@ -263,7 +263,7 @@ def _mask(found: str) -> str:
 def _numbers(text: str) -> Iterator[tuple[str, str]]:
     for match in re.finditer(r"\d[\d_]*", text):
         digits = match.group().strip("_").replace("_", "")
-        before, after = text[: match.start()], text[match.end() :]
+        before, after = text[max(0, match.start() - 120) : match.start()], text[match.end() : match.end() + 120]
         if len(digits) < 5 or (re.search(r"\d\.$", before)) or _inside_hash(text, match.start(), match.end()):
             continue
         number = int(digits) if len(digits) < 20 else 0
@@ -283,7 +283,7 @@ def _numbers(text: str) -> Iterator[tuple[str, str]]:
         elif len(digits) in (6, 7) and 141_168 <= number <= 3_353_263:
             named = any(word in {"patientunitstayid", "patienthealthsystemstayid", "unitstayid"} for word in precedes)
             item = 220_000 <= number <= 230_000
-            row = not before.strip(" \t|\"'([") and re.match(r"\s*[,|\t;]\s*[-\d\"'.]", after)
+            row = match.start() < 120 and not before.strip(" \t|\"'([") and re.match(r"\s*[,|\t;]\s*[-\d\"'.]", after)
             named = named or (not item and bool(ID_WORDS & set(precedes[-2:])))
             if named or (not item and row and not any(word in COUNTED for word in follows[:2])):
                 yield "an eICU identifier", match.group()
@@ -361,7 +361,7 @@ def _secrets(text: str) -> Iterator[tuple[str, str]]:
             if len(bare) >= 40 and re.fullmatch(r"[A-Za-z0-9_-]+", bare) and sum(c.isdigit() for c in bare) >= 5 and _entropy(bare) > 4.3 \
                     and re.search(r"[a-z]", bare) and re.search(r"[A-Z]", bare) and "__" not in bare and bare.count("_") + bare.count("-") < 4:
                 yield "a string as random as a credential", token
-    for match in re.finditer(r"(?i)(?<![A-Za-z])(?P<name>(?:[a-z]\w*_)?(?:" + "|".join(sorted(SECRET_NAMES, reverse=True)) + r"))\b[\"'`]?\s*(?:[:=]|=>)\s*[\"'`]?(?P<value>(?:bearer\s+)?[^\s\"'`,;})\]]{8,})", text):
+    for match in re.finditer(r"(?i)(?<![A-Za-z])(?P<name>(?:[a-z]\w{0,40}_)?(?:" + "|".join(sorted(SECRET_NAMES, reverse=True)) + r"))\b[\"'`]?\s*(?:[:=]|=>)\s*[\"'`]?(?P<value>(?:bearer\s+)?[^\s\"'`,;})\]]{8,})", text):
         value = match["value"]
         if not value.startswith(("[", "$", "os.", "ANTHROPIC_", "OPENAI_", "getpass")) and re.search(r"\d", value):
             yield "a credential by its name", value
@@ -379,7 +379,7 @@ def _places(text: str) -> Iterator[tuple[str, str]]:
             yield "a home folder", match.group()
     for match in re.finditer(r"\b(?:10\.\d{1,3}\.\d{1,3}\.\d{1,3}|192\.168\.\d{1,3}\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])\.\d{1,3}\.\d{1,3})\b", text):
         yield "an address of a private network", match.group()
-    for match in re.finditer(r"[\w.+-]+@[A-Za-z0-9-]+\.[A-Za-z]{2,}", text):
+    for match in re.finditer(r"(?<![\w.+-])[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}\.[A-Za-z]{2,}", text):
         yield "an e-mail address", match.group()
 
 

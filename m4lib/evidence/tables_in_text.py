@@ -7,7 +7,7 @@ from collections import Counter
 
 _AGE_CELL = re.compile(r"[\"'`*\\\s]*(?:(?:anchor|admission|admit|patient|icu)_?)?age(?:_at_\w+|_years)?(?:\s*\(\w+\))?[\"'`*\\\s]*", re.IGNORECASE)
 _NUMBER_CELL = re.compile(r"([\"'`*\\\s]*)\d{1,3}(?:\.\d+)?([\"'`*\\\s]*)")
-_LINE = re.compile(r"(\n|\r|\\+n)")
+_LINE = re.compile(r"(\n|\r|\\{1,32}n)")
 _HAS_AGE = re.compile(r"age(?![a-z])", re.IGNORECASE)
 
 
