@@ -11,13 +11,14 @@ from typing import Any
 
 from m4lib.cards import Card, load_cards
 from m4lib.errors import M4Error
-from m4lib.harness.campaign import Campaign, PlannedRun, expand, load_task_sets
+from m4lib.harness.campaign import Campaign, PlannedRun, RunKey, expand, load_task_sets, resolve_effort
 from m4lib.harness.dispatch import MAX_ATTEMPTS, WAIT_SECONDS, dispatch, todo, write_summary
 from m4lib.harness.failures import EngineUnavailable
 from m4lib.harness.isolation import Limits
 from m4lib.harness.network import ModelAccess
 from m4lib.harness.plan import Forecast, forecast
 from m4lib.harness.preflight import Check, Site, preflight, require
+from m4lib.harness.records import is_complete, newest_of
 from m4lib.harness.run import HarnessSettings, RunSpec, run_one, sweep
 from m4lib.project import Project
 
@@ -41,12 +42,22 @@ class OneRun:
             model=None if run.key.model == "default" else run.key.model, effort=self.effort, trial=run.key.trial,
             campaign=self.campaign, script=self.script,
         )
+        held = self.published(spec)
+        if held:
+            return held  # the worker that did it died before it could say so
         try:
             return run_one(spec, self.settings)
         except EngineUnavailable:
             # the run is given back only when this host can take another one, or it would use up those of the others
             await_engine(ENGINE_SECONDS)
             raise
+
+
+    def published(self, spec: RunSpec) -> Mapping[str, Any] | None:
+        """The complete record of this very run, if there is one."""
+        found = newest_of(self.settings.results_root.glob(f"{spec.key}_[0-9]*/result.json"), resolve_effort(spec.agent, self.effort))
+        entry = found.get(RunKey(spec.card.name, spec.condition, spec.schema, spec.model or "default", spec.trial))
+        return entry[1] if entry and is_complete(entry[1]) else None
 
 
 def await_engine(seconds: float) -> bool:

@@ -16,6 +16,7 @@ import queue
 import socket
 import sys
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ MAX_ATTEMPTS = 4
 WAIT_SECONDS = 15.0  # before an infrastructure failure is tried again; doubles each time
 LONGEST_WAIT = 600.0
 STOP_SECONDS = 8.0  # for runs of other machines to end when the dispatcher stops
+RESULT_SECONDS = 10.0  # for a worker to hand over a record
 SCHEDULER_SECONDS = 15.0  # for a named scheduler to answer
 NO_WORKER_SECONDS = 120.0  # a scheduler without a free docker slot for this long is reported
 Runner = Callable[[PlannedRun, int], Mapping[str, Any]]
@@ -141,8 +143,10 @@ def open_cluster(parallel: int, scheduler: str | None) -> tuple[Any, Any]:
         except (OSError, TimeoutError, ValueError) as error:
             raise M4Error(f"No Dask scheduler answers at {scheduler}: start one with `dask scheduler` and workers with "
                           "`dask worker SCHEDULER --nthreads 1 --resources docker=1`.") from error
-    cluster = LocalCluster(n_workers=parallel, threads_per_worker=1, processes=True, resources={"docker": 1}, host="127.0.0.1",
-                           dashboard_address=None, memory_limit=0, silence_logs=50)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(?s).*is already in use")  # the status page takes another port of the loopback
+        cluster = LocalCluster(n_workers=parallel, threads_per_worker=1, processes=True, resources={"docker": 1}, host="127.0.0.1",
+                               dashboard_address=None, memory_limit=0, silence_logs=50)
     return Client(cluster, set_as_default=False), cluster
 
 
@@ -155,7 +159,8 @@ def dispatch(
 
     `runner(run, attempt)` does one run in a worker: it returns the record that it published, raises InfrastructureError
     for what must never be scored (tried again, up to `max_attempts` times; a provider's rate limit is waited out), and
-    any other exception is a defect that is reported and leaves the run undone. `sweep` removes containers and working
+    any other exception is a defect that is reported and leaves the run undone. It is asked again for a run whose worker died,
+    also when the record was published just before: then it returns that record. `sweep` removes containers and working
     folders of this root; it is picklable and called while the root is locked: before the first run, at an early stop (then
     on every host), and at the end.
     Ctrl-C ends within seconds; finished runs stay.
@@ -298,7 +303,11 @@ def _drive(client: Any, left: Sequence[PlannedRun], runner: Runner, tally: Tally
         flying.pop(run.key, None)
         error = future.exception() if future.status == "error" else (None if future.status == "finished" else InfrastructureError(f"the run was {future.status}"))
         if error is None:
-            record = future.result()
+            try:
+                record = future.result(timeout=RESULT_SECONDS)
+            except TimeoutError:  # its worker died with the result in hand; the record is on disk
+                waiting.again(run, attempt, 0.0)
+                continue
             tally.finished += 1
             tally.void += failure_reason(record) in VOID
             board.event("finished", key=str(run.key), attempt=attempt, reward=(record.get("test_results") or {}).get("reward"), reason=failure_reason(record))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -45,9 +45,11 @@ def is_complete(record: Mapping[str, Any]) -> bool:
 
 def read_records(root: str | os.PathLike[str]) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Every readable result.json directly below a campaign's folder; unreadable ones are left out (they run again)."""
-    for path in sorted(Path(root).glob("*/result.json")):
-        if path.parent.name.startswith("."):
-            continue
+    yield from _read(path for path in Path(root).glob("*/result.json") if not path.parent.name.startswith("."))
+
+
+def _read(paths: Iterable[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    for path in sorted(paths):
         try:
             record = read_json(path)
             run_key(record)
@@ -61,8 +63,17 @@ def newest(root: str | os.PathLike[str], effort: str | None = None) -> dict[RunK
 
     First, not last: a run that was repeated although it was complete must not replace the first try.
     """
+    return _newest(read_records(root), effort)
+
+
+def newest_of(paths: Iterable[Path], effort: str | None = None) -> dict[RunKey, tuple[Path, dict[str, Any]]]:
+    """The same of these result.json files alone."""
+    return _newest(_read(paths), effort)
+
+
+def _newest(records: Iterable[tuple[Path, dict[str, Any]]], effort: str | None) -> dict[RunKey, tuple[Path, dict[str, Any]]]:
     chosen: dict[RunKey, tuple[Path, dict[str, Any]]] = {}
-    for folder, record in read_records(root):
+    for folder, record in records:
         if effort is not None and record.get("resolved_reasoning_effort") not in (effort, None):
             continue
         key = run_key(record)

@@ -8,12 +8,15 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import yaml
 
@@ -194,6 +197,59 @@ def required(reason: str) -> None:
     if os.environ.get("CI") == "true" or os.environ.get("M4_REQUIRE_DOCKER") == "1":
         pytest.fail(reason)
     pytest.skip(reason)
+
+
+class Watch:
+    """What this process and its workers hold while a campaign runs; for tests and measurements of leaks.
+
+    `left(engine)` after the end: containers, networks, folders, temporary files, processes and descriptors more than at
+    the beginning. `growth(first, last)`: bytes that the worker that grew most had more when `last` runs were done than
+    when `first` were.
+    """
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.descriptors = psutil.Process().num_fds()
+        self.temporary = set(os.listdir(tempfile.gettempdir()))
+        self.children = {child.pid for child in psutil.Process().children(recursive=True)}
+        self.samples: list[tuple[int, dict[int, int]]] = []
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(0.25):
+            found = {}
+            for child in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    words = " ".join(child.cmdline())
+                    if child.pid not in self.children and "spawn_main" in words:
+                        found[child.pid] = child.memory_info().rss
+            self.samples.append((len(list(self.bench.results.glob("*/result.json"))), found))
+
+    def growth(self, first: int, last: int) -> int:
+        early = next(found for done, found in self.samples if done >= first)
+        late = [found for done, found in self.samples if done <= last and set(early) & set(found)][-1]
+        return max(late[pid] - early[pid] for pid in early if pid in late)
+
+    def left(self, engine: Engine) -> dict[str, int]:
+        deadline = time.monotonic() + 20
+        while {child.pid for child in psutil.Process().children(recursive=True)} - self.children and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return {
+            "containers": len(self.bench.containers(engine)), "networks": len(engine.networks(self.bench.labels())),
+            "folders": len(list(self.bench.scratch.rglob("owner.json"))) + len(list(self.bench.results.glob(".partial-*"))),
+            "temporary files": len([name for name in set(os.listdir(tempfile.gettempdir())) - self.temporary if name.startswith(("m4-", "dask"))]),
+            "processes": len({child.pid for child in psutil.Process().children(recursive=True)} - self.children),
+            "descriptors": max(0, psutil.Process().num_fds() - self.descriptors),
+        }
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ After each: every run is either complete and right or absent and done again, onc
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -22,8 +23,9 @@ import pytest
 
 from m4lib.errors import M4Error
 from m4lib.harness import images
+from m4lib.harness.campaign_run import OneRun
 from m4lib.harness.docker_host import Engine
-from tests.harness.lab import Bench, Lab, campaign, kill_group, required, sleeper, small_disk, until
+from tests.harness.lab import Bench, Lab, Watch, campaign, kill_group, required, sleeper, small_disk, until
 from tests.harness.second_engine import SecondEngine, second_engine_or_why_not
 
 pytestmark = pytest.mark.docker
@@ -47,8 +49,6 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
 
 
 def kinds(bench: Bench) -> list[str]:
-    import json
-
     return [json.loads(line)["event"] for line in (bench.results / "events.jsonl").read_text().splitlines()]
 
 
@@ -190,8 +190,6 @@ def test_worker_of_a_named_scheduler_killed_in_mid_run(bench: Bench, engine: Eng
     orphan: list[str] = []
 
     def harm() -> None:
-        import json
-
         def victim() -> str | None:
             for path in (bench.results / ".attempts").glob("*.jsonl"):
                 last = json.loads(path.read_text().splitlines()[-1])
@@ -214,6 +212,15 @@ def test_worker_of_a_named_scheduler_killed_in_mid_run(bench: Bench, engine: Eng
     assert states == [["finished"]] * 3 + [[None, "finished"]]
     assert orphan[0] not in bench.containers(engine)
     bench.assert_clean(engine)
+
+
+def test_a_run_that_is_published_is_not_done_again_when_its_worker_died_with_the_news(bench: Bench, engine: Engine) -> None:
+    job = bench.job(campaign("scripted", 2, script=sleeper(0)))
+    one = OneRun(job.settings, job.campaign.name, job.campaign.reasoning_effort, job.cards, sleeper(0))
+    first = one(job.planned[0], 1)
+    assert one(job.planned[0], 1) == json.loads((bench.results / first["run_id"] / "result.json").read_text())
+    assert one(job.planned[1], 1)["run_id"] != first["run_id"]
+    assert [bench.attempts(trial) for trial in (1, 2)] == [["finished"], ["finished"]]
 
 
 def test_several_machines_need_an_image_by_name(bench: Bench) -> None:
@@ -305,44 +312,17 @@ def test_an_engine_that_stays_away_leaves_runs_undone(bench: Bench, monkeypatch:
 
 
 def test_fifty_runs_leave_nothing(bench: Bench, engine: Engine) -> None:
-    """Files, containers, networks, processes and descriptors as before; the memory of the workers does not grow run by run."""
-    def descriptors() -> int:
-        return psutil.Process().num_fds()
-
+    """Files, containers, networks, processes and descriptors as before; the workers do not grow run by run."""
     bench.job(campaign(trials=1)).run(show=False)  # what a first campaign loads and keeps is no leak
     shutil.rmtree(bench.results)
-    here, temp = descriptors(), set(os.listdir("/tmp"))
-    children = {child.pid for child in psutil.Process().children(recursive=True)}
-    sizes: list[tuple[int, dict[int, int]]] = []
-    stop = threading.Event()
-
-    def watch() -> None:
-        while not stop.wait(0.25):
-            found = {}
-            for child in psutil.Process().children(recursive=True):
-                with contextlib.suppress(psutil.Error):
-                    if child.pid not in children and "spawn" in " ".join(child.cmdline()) and "resource_tracker" not in " ".join(child.cmdline()):
-                        found[child.pid] = child.memory_info().rss
-            sizes.append((len(list(bench.results.glob("*/result.json"))), found))
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    try:
+    with Watch(bench) as watch:
         summary = bench.job(campaign(trials=50), parallel=4).run(show=False)
-    finally:
-        stop.set()
-        watcher.join()
     assert summary["finished"] == 50 and summary["mean_reward"] == 0.0
     bench.assert_clean(engine)
-    folders = [path for path in bench.results.iterdir() if not path.name.startswith(".")]
-    assert sorted(path.name for path in folders if path.is_file()) == ["campaign_manifest.json", "campaign_summary.json", "events.jsonl"]
-    assert len([path for path in folders if path.is_dir()]) == 50
+    found = [path for path in bench.results.iterdir() if not path.name.startswith(".")]
+    assert sorted(path.name for path in found if path.is_file()) == ["campaign_manifest.json", "campaign_summary.json", "events.jsonl"]
+    assert len([path for path in found if path.is_dir()]) == 50
     assert sorted(path.name for path in bench.results.glob(".*")) == [".attempts", ".lock"]
-    until(lambda: {child.pid for child in psutil.Process().children(recursive=True)} <= children, 20)
-    assert descriptors() <= here + 4
-    assert [name for name in set(os.listdir("/tmp")) - temp if name.startswith("m4-")] == []
-    early = [found for done, found in sizes if 16 <= done <= 24 and len(found) >= 4]
-    late = [found for done, found in sizes if done >= 40 and len(found) >= 4]
-    assert early and late
-    growth = {pid: late[-1][pid] - early[0][pid] for pid in late[-1] if pid in early[0]}
-    assert len(growth) >= 4 and max(growth.values()) < 24 << 20, growth
+    left = watch.left(engine)
+    assert left.pop("descriptors") <= 4 and set(left.values()) == {0}, left
+    assert watch.growth(20, 50) < 24 << 20

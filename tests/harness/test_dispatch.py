@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -36,6 +37,9 @@ class Runner:
         self.root, self.seconds, self.trouble = root, seconds, trouble or {}
 
     def __call__(self, run: PlannedRun, attempt: int) -> dict:
+        done = self.root / f"run-{run.key.trial}" / "result.json"
+        with contextlib.suppress(OSError, ValueError):
+            return json.loads(done.read_text())
         mark = self.root / f"started-{run.key.trial}"
         first = not mark.exists()
         with open(mark, "a", encoding="utf-8") as handle:
@@ -47,6 +51,11 @@ class Runner:
             raise InfrastructureError("the engine is gone")
         if trouble == "rate" and len(mark.read_text().split()) <= 5:
             raise ProviderFailure("rate_limit", "limit reached", time.time() - 1)
+        if trouble == "limit" and first:
+            (self.root / "limited-1").touch()
+            raise ProviderFailure("rate_limit", "limit reached", time.time() + 1.5)
+        if trouble == "poison":
+            os.kill(os.getpid(), signal.SIGKILL)
         if trouble == "auth":
             raise ProviderFailure("auth", "key refused")
         if trouble == "defect":
@@ -190,7 +199,86 @@ def test_over_two_worker_processes_of_a_named_scheduler_one_killed(tmp_path, pro
         log.close()
 
 
-def test_no_scheduler_is_one_sentence(tmp_path):
+def test_a_rate_limit_holds_the_others_too(tmp_path):
+    """They would only run into it as well."""
+    assert go(tmp_path, 3, parallel=1, trouble={1: "limit"})["finished"] == 3
+    limited = (tmp_path / "limited-1").stat().st_mtime
+    assert all((tmp_path / f"started-{trial}").stat().st_mtime >= limited + 1.5 for trial in (1, 2, 3))
+
+
+def test_slow_runs_start_first_and_no_more_than_there_are_slots(tmp_path):
+    go(tmp_path, 5, seconds=0.4, parallel=2)
+    began = [(tmp_path / f"started-{trial}").stat().st_mtime for trial in range(1, 6)]
+    ended = [(tmp_path / f"run-{trial}" / "result.json").stat().st_mtime for trial in range(1, 6)]
+    assert max(began[:2]) < min(began[2:]) and began[4] >= max(began[2:4])
+    for start in began:
+        assert sum(s <= start < e for s, e in zip(began, ended, strict=True)) <= 2
+
+
+def test_a_run_that_takes_its_workers_down_is_reported_and_takes_no_other_with_it(tmp_path):
+    with pytest.raises(InfrastructureError, match=r"1 of 5 runs could not be done.*KilledWorker"):
+        go(tmp_path, 5, seconds=0.1, trouble={1: "poison"}, max_attempts=1)
+    assert {key.trial for key in newest(tmp_path)} == {2, 3, 4, 5}
+    assert [len((tmp_path / f"started-{trial}").read_text().split()) for trial in (1, 2, 3, 4, 5)] == [3, 1, 1, 1, 1]
+
+
+def test_the_root_is_swept_at_the_start_at_the_end_and_only_under_the_lock(tmp_path):
+    calls: list[bool] = []
+
+    def sweep() -> None:
+        try:
+            with campaign_lock(tmp_path):
+                calls.append(False)
+        except M4Error:
+            calls.append(True)
+
+    go(tmp_path, 1, sweep=sweep)
+    assert calls == [True, True]
+    go(tmp_path, 1, sweep=sweep)  # nothing to do
+    assert calls == [True, True]
+    with campaign_lock(tmp_path), pytest.raises(M4Error):
+        go(tmp_path, 2, sweep=sweep)
+    assert calls == [True, True], "who is refused must not sweep"
+
+
+def test_an_engine_that_is_gone_at_the_end_does_not_undo_the_campaign(tmp_path):
+    calls = []
+
+    def sweep() -> None:
+        calls.append(1)
+        if len(calls) > 1:
+            raise InfrastructureError("no engine")
+
+    assert go(tmp_path, 1, sweep=sweep)["finished"] == 1
+    assert '"not_swept"' in (tmp_path / "events.jsonl").read_text()
+
+
+def test_a_root_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
+    from m4lib.harness import dispatch as module
+
+    def full(path: Path, value: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "write_json", full)
+    with pytest.raises(InfrastructureError, match="cannot be written: No space left on device"):
+        go(tmp_path, 1)
+
+
+def test_no_worker_with_a_slot_is_reported(tmp_path, monkeypatch):
+    from distributed import LocalCluster
+
+    from m4lib.harness import dispatch as module
+
+    monkeypatch.setattr(module, "NO_WORKER_SECONDS", 1.0)
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", host="127.0.0.1", dashboard_address=None) as cluster, \
+            pytest.raises(InfrastructureError, match="No Dask worker offers a docker slot"):
+        go(tmp_path, 1, scheduler=cluster.scheduler_address)
+
+
+def test_no_scheduler_is_one_sentence(tmp_path, monkeypatch):
+    from m4lib.harness import dispatch as module
+
+    monkeypatch.setattr(module, "SCHEDULER_SECONDS", 1.0)
     with pytest.raises(M4Error, match="No Dask scheduler answers"):
         go(tmp_path, 1, scheduler="tcp://127.0.0.1:1")
 
