@@ -102,6 +102,8 @@ URINE = {
     before the stay  | -9:00  | 40 |  | 40 | 1
     after the stay   | +99:00 | 40 |  | 40 | 1
     only missing     | +1:00  | -  |  | -  | 1
+    time unknown     | +1:00  | 40 |  | 40 | 1
+                     | -      | 50 |  | 50 | -
     none             |        |    |  | no row |
     """,
 }

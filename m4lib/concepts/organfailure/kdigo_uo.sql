@@ -16,14 +16,13 @@ WITH urine AS (
         uo.urineoutput,
         -- whole seconds since ICU admission, negative before it
         CAST((EPOCH_US(uo.charttime) - EPOCH_US(ie.intime)) / 1000000.0 AS BIGINT) AS seconds_in_icu,
-        COALESCE(
-            (EPOCH_US(uo.charttime) - LAG(EPOCH_US(uo.charttime)) OVER (
-                PARTITION BY ie.stay_id ORDER BY uo.charttime
-            )) / 1000000.0 / 3600.0,
-            1
-        ) AS hours_since_previous
+        CASE
+            WHEN LAG(uo.charttime) OVER in_time IS NULL THEN 1
+            ELSE (EPOCH_US(uo.charttime) - LAG(EPOCH_US(uo.charttime)) OVER in_time) / 1000000.0 / 3600.0
+        END AS hours_since_previous
     FROM mimiciv_icu.icustays AS ie
     INNER JOIN mimiciv_derived.urine_output AS uo ON ie.stay_id = uo.stay_id
+    WINDOW in_time AS (PARTITION BY ie.stay_id ORDER BY uo.charttime)
 ),
 
 past AS (
