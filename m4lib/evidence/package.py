@@ -9,6 +9,7 @@ does not pass is not written. The same runs and the same key give the same bytes
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import secrets
@@ -174,7 +175,7 @@ class _Builder:
     def _run(self, campaign: str, run: Path, record: dict[str, Any], redactor: Redactor) -> list[str]:
         """One run's public files; returns their names, which its original files imply."""
         base, root = f"runs/{campaign}/{run.name}", run.parent.parent
-        self._write(f"{base}/result.json", verify.canonical(records.public_record(record, redactor)), run / "result.json",
+        self._write(f"{base}/result.json", _in_order(records.public_record(record, redactor)), run / "result.json",
                     "texts redacted, raw outputs withheld, places neutral", root)
         names = ["result.json", "instruction.md", "trace.jsonl", "output_summary.json"]
         prompt = run / "instruction.md"
@@ -251,6 +252,11 @@ removed. `metadata/public_artifact_manifest.json` says of every file where it ca
 
 Check it with Python 3.9 or newer and nothing else: `python verify.py .`
 """
+
+
+def _in_order(record: Mapping[str, Any]) -> str:
+    """JSON with the keys as they came: the index spells match rates in the record's order."""
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
 
 def _plain_file(path: Path) -> bool:

@@ -17,7 +17,7 @@ KEY = bytes(range(32))
 @pytest.fixture(scope="session")
 def corpus(tmp_path_factory) -> tuple[Path, Corpus]:
     folder = tmp_path_factory.mktemp("corpus")
-    return folder, make_corpus(folder, seed=7, plants=2400)
+    return folder, make_corpus(folder, seed=7, plants=2100)
 
 
 @pytest.fixture(scope="session")
