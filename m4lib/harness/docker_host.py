@@ -283,15 +283,15 @@ class Stream:
     def __init__(self, raw: Any) -> None:
         self._raw = raw
         self._socket: socket.socket = getattr(raw, "_sock", raw)
-        self._socket.settimeout(None)
 
     def send(self, data: bytes) -> None:
         with _doing("write to a container"):
             self._socket.sendall(data)
 
-    def frames(self) -> Iterator[tuple[int, bytes]]:
-        """(1 stdout | 2 stderr, bytes) until the container ends or `close` is called. A broken connection just ends:
-        whether the container ended too is for the caller to ask."""
+    def frames(self, silence: float | None = None) -> Iterator[tuple[int, bytes]]:
+        """(1 stdout | 2 stderr, bytes) until the container ends, `close` is called, or nothing came for `silence` seconds.
+        A broken connection just ends: whether the container ended too is for the caller to ask."""
+        self._socket.settimeout(silence)
         pending = bytearray()
 
         def take(count: int) -> bytes | None:

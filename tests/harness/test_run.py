@@ -214,3 +214,15 @@ def test_condition_files_cannot_leave_the_folder(engine: Engine, clean: Site) ->
     bad = Condition("toy-score", "no-skill", "native", "nop", "p", {"../outside": "x"})
     with pytest.raises(M4Error, match="outside"):
         run_one(RunSpec(clean.card, "no-skill", agent="nop"), replace(clean.settings, conditions={"no-skill": bad}), engine=engine)
+
+
+def test_a_sidecar_that_says_nothing_is_given_up(engine: Engine, site: Site) -> None:
+    container = engine.container(images.sidecar(engine).tag, ["-c", "import time; time.sleep(60)"], site.settings.labels(), stdin=True)
+    try:
+        stream = container.attach()
+        container.start()
+        begun = time.monotonic()
+        assert list(stream.frames(silence=1)) == [] and time.monotonic() - begun < 20
+        stream.close()
+    finally:
+        container.remove()
