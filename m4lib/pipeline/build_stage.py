@@ -97,11 +97,14 @@ def write_references(params: Params) -> pd.DataFrame:
 
 
 def build_task_databases(params: Params) -> pd.DataFrame:
-    """The databases that agents receive (made for the container), for every schema of the params.
+    """The databases that agents receive (made for the container), for every schema of the params, and again with the
+    codes of each campaign that deals them out at random (`codes_seed`).
 
     A row a schema: schema, databases, relations (range), disk_share (bytes on disk, hard links once, against the
     sources).
     """
+    from m4lib.harness.workspace import seeded_folder
+    from m4lib.tasks.schemas import codebook
     from m4lib.tasks.store import open_store
     from m4lib.tasks.taskdb import build as build_taskdb
 
@@ -109,13 +112,16 @@ def build_task_databases(params: Params) -> pd.DataFrame:
     cards = cards_at_hand(params)
     stores = {source: open_store(params.database(source), params.taskdb / ".store" / source) for source in params.data}
     source_bytes = sum(params.database(source).stat().st_size for source in params.data)
-    for schema in params.schemas:
+    seeds = sorted({campaign["codes_seed"] for campaign in params.campaigns if campaign.get("codes_seed") is not None})
+    wanted = [(schema, None) for schema in params.schemas] + [(schema, seed) for seed in seeds for schema in params.schemas if schema != "native"]
+    for schema, seed in wanted:
+        out, codes = (params.taskdb, None) if seed is None else (seeded_folder(params.taskdb, seed), codebook(seed=seed))
         built = [
-            build_taskdb(card, schema, params.database(card.database), params.taskdb, store=stores[card.database], data_prefix="/data")
+            build_taskdb(card, schema, params.database(card.database), out, store=stores[card.database], data_prefix="/data", codebook=codes)
             for card in cards.values() if schema == "native" or card.database == "mimic-iv"
         ]
         inodes = {(stat.st_dev, stat.st_ino): stat.st_blocks * 512 for db in built for stat in (file.stat() for file in db.files)}
-        rows.append({"schema": schema, "databases": len(built), "files": f"{min(len(db.files) for db in built)} to {max(len(db.files) for db in built)}",
+        rows.append({"schema": schema if seed is None else f"{schema}, codes {seed}", "databases": len(built), "files": f"{min(len(db.files) for db in built)} to {max(len(db.files) for db in built)}",
                      "disk_share": sum(inodes.values()) / source_bytes})
     return pd.DataFrame(rows)
 

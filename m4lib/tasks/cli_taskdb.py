@@ -25,6 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--out", required=True, metavar="DIR",
         help="DIR/<task>/database.duckdb, or DIR/<schema>/<task>/database.duckdb; the shared files go to DIR/.store",
     )
+    parser.add_argument("--store", metavar="DIR", help="folder of the shared files (default: DIR/.store below --out)")
     parser.add_argument("--data-prefix", metavar="PATH", help="where the folder will be mounted, e.g. /data")
     parser.add_argument("--seed", type=int, help="deal the codes of a transformed schema out at random")
     parser.add_argument(
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     if args.task != "all" and args.task in cards:
         taskdb.check_schema(cards[args.task], args.schema)
     store = open_store(
-        args.db, Path(args.out) / ".store", threads=args.threads, memory_limit=args.memory_limit, progress=progress
+        args.db, args.store or Path(args.out) / ".store", threads=args.threads, memory_limit=args.memory_limit, progress=progress
     )
     chosen = source.choose(cards, args.task, source.sources(store.relations), args.db)
     if args.schema != "native":

@@ -130,7 +130,7 @@ def databases(
                 seed = "" if codes_seed is None else f" --seed {codes_seed}"
                 place = seeded_folder(taskdb_dir, codes_seed)
                 yield (f"{where}: {problems[0]} is not in the campaign's codes; build it with `python -m m4lib taskdb --schema {schema}{seed} "
-                       f"--out {place} --data-prefix /data`")
+                       f"--out {place} --store {taskdb_dir / '.store'} --data-prefix /data`")
                 continue
         yield from (f"{where}: {text}" for text in gives_away(cards[task], shown))
 
