@@ -46,12 +46,11 @@ def test_it_shares_no_code_with_the_sanitiser():
     ("192.168.0.7", "an address of a private network"), ("stay-abcdefghij,4,1.2", "a row that starts with a pseudonym"),
 ])
 def test_each_rule_in_each_dress(tmp_path, text, reason):
-    for number, dressed in enumerate([text, json.dumps({"t": text}), json.dumps({"t": json.dumps({"t": text})})]):
-        (finding, *_) = [item for item in found(tmp_path / str(number), "notes.md", f"fine\n{dressed}\n") if item.reason == reason or number and reason.startswith("a row")] or [None]
-        if number and reason.startswith("a row"):
-            continue
+    dresses = [text] if reason.startswith("a row") else [text, json.dumps({"t": text}), json.dumps({"t": json.dumps({"t": text})})]
+    for number, dressed in enumerate(dresses):
+        (finding, *_) = [item for item in found(tmp_path / str(number), "notes.md", f"fine\n{dressed}\n") if item.reason == reason] or [None]
         assert finding is not None, dressed
-        assert (finding.file, finding.line) == ("notes.md", 2) and finding.shown.startswith("*") or len(finding.shown) <= 3
+        assert (finding.file, finding.line) == ("notes.md", 2) and text not in finding.shown
 
 
 @pytest.mark.parametrize("text", [
