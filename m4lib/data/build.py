@@ -25,6 +25,7 @@ from tqdm import tqdm
 from m4lib.data import manifest as manifests
 from m4lib.data import schema
 from m4lib.data.csv_errors import disk_error, short
+from m4lib.data.interrupt import closing
 from m4lib.data.layout import Layout, find_files
 from m4lib.data.schema import Table
 from m4lib.data.stream import RawFileSystem
@@ -79,8 +80,7 @@ def build(
             else:
                 dropped = set()
                 create(beside)
-            con = connect(beside, threads=threads, memory_limit=memory_limit or default_memory_limit())
-            try:
+            with closing(connect(beside, threads=threads, memory_limit=memory_limit or default_memory_limit())) as con:
                 for name in dropped:
                     con.execute("DROP TABLE IF EXISTS " + ".".join(quote(part) for part in name.split(".")))
                 todo = [table for table in layout.files if table not in same]
@@ -88,21 +88,10 @@ def build(
                 record_hashes(con, records)
                 built = build_concepts(con, progress) if concepts else None
                 con.execute("CHECKPOINT")
-            except BaseException:
-                con.interrupt()  # closing would wait for what DuckDB's threads are still doing
-                raise
-            finally:
-                con.close()
             # a log left by another program belongs to the old file and would be replayed into the new one
             Path(f"{target}.wal").unlink(missing_ok=True)
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
     except duckdb.Error as error:
         raise disk_error(str(error), str(target)) or M4Error(f"{target} could not be built: {short(str(error), 300)}") from error
-    except RuntimeError as error:
-        if "interrupt" in str(error).lower():  # how DuckDB passes on Ctrl-C
-            raise KeyboardInterrupt from error
-        raise
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise disk_error("No space left", str(target)) or error from error

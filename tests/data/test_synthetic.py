@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import gzip
+import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -204,6 +207,22 @@ def test_nothing_is_overwritten_or_left_half_done(tmp_path: Path, monkeypatch: p
     with pytest.raises(RuntimeError):
         synthesize("mimic-iv", tmp_path / "new", 5)
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
+
+
+@pytest.mark.parametrize("gz", [False, True])
+def test_interrupt_leaves_nothing(gz: bool, tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import sys; from m4lib.cli import main; sys.exit(main(sys.argv[1:]))", "synthesize", "--source", "mimic-iv",
+               "--stays", "8000", "--out", str(tmp_path / "out"), *(["--gzip"] if gz else [])]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    deadline = time.time() + 120
+    while not list(tmp_path.glob(".*.out/hosp/labevents*")):
+        assert process.poll() is None and time.time() < deadline
+        time.sleep(0.01)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    message = process.communicate(timeout=60)[1]
+    assert process.returncode == 130 and "Traceback" not in message, message
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

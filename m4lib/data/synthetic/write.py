@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from m4lib.data import schema
 from m4lib.data.csv_errors import disk_error
+from m4lib.data.interrupt import closing
 from m4lib.data.schema import Table
 from m4lib.duck import literal, quote
 from m4lib.errors import M4Error
@@ -52,14 +53,11 @@ def synthesize(
     rows: dict[str, int] = {}
     try:
         with tempfile.TemporaryDirectory(prefix=".m4-", dir=out.parent) as spill:
-            con = generator(source, stays, seed, memory_limit, spill)
-            try:
+            with closing(generator(source, stays, seed, memory_limit, spill)) as con:
                 for table in tqdm(spec.tables, desc=f"synthetic {spec.label}", unit="table", disable=not progress):
                     target = beside / table.folder / file_name(source, table.name, gz)
                     target.parent.mkdir(parents=True, exist_ok=True)
                     rows[table.full_name] = copy_table(con, ROOMS[source], table, target)
-            finally:
-                con.close()
         (beside / "README.md").write_text(readme(spec.label, stays, seed, rows), encoding="utf-8")
         if out.exists():
             out.rmdir()
@@ -74,6 +72,7 @@ def synthesize(
 def generator(source: str, stays: int, seed: int, memory_limit: str, spill: str) -> duckdb.DuckDBPyConnection:
     """A connection with macros, catalogs and the tables that all events are drawn from."""
     con = duckdb.connect(config={"threads": 1, "memory_limit": memory_limit, "temp_directory": spill})
+    con.execute("SET enable_progress_bar = false")
     con.execute((HERE / "macros.sql").read_text().replace("{seed}", str(int(seed))))
     con.execute(f"SET VARIABLE stays = {int(stays)}::BIGINT")
     for path in sorted((HERE / "catalog").glob("*.csv")):
@@ -110,13 +109,14 @@ def compressed(copy: Callable[[str], int], target: Path) -> int:
         except BaseException as error:
             failure.append(error)
 
-    packer = threading.Thread(target=pack)
+    packer = threading.Thread(target=pack, daemon=True)
     packer.start()
     try:
         rows = copy(f"/dev/fd/{write_end}")
     finally:
         os.close(write_end)
-        packer.join()
+    # only now: after a failure DuckDB keeps its end of the pipe until the connection is closed
+    packer.join()
     if failure:
         raise failure[0]
     return rows
