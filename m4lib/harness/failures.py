@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from m4lib.errors import InfrastructureError, M4Error
 
-__all__ = ["Cancelled", "EngineUnavailable", "InfrastructureError", "M4Error", "ProviderFailure"]
+__all__ = ["Cancelled", "EngineUnavailable", "InfrastructureError", "M4Error", "ProviderFailure", "ToolMissing"]
 
 
 class EngineUnavailable(InfrastructureError):
     """Docker does not answer at all."""
+
+
+class ToolMissing(InfrastructureError):
+    """A program that this machine needs for some agents is not installed; other agents can still run."""
 
 
 class ProviderFailure(InfrastructureError):

@@ -23,7 +23,7 @@ from pathlib import Path
 from m4lib.errors import M4Error
 from m4lib.files import sha256_file
 from m4lib.harness.docker_host import LABEL, Engine, _doing
-from m4lib.harness.failures import InfrastructureError
+from m4lib.harness.failures import InfrastructureError, ToolMissing
 
 CONTEXT = Path(__file__).parent / "image"
 LOCAL_BASE = "m4bench/base:bookworm"
@@ -246,7 +246,7 @@ def _stage(cli: str) -> Path:
     if not cached.is_dir():
         npm = shutil.which("npm")
         if npm is None:
-            raise InfrastructureError(f"npm is needed once to fetch the pinned command line of {cli}; install Node.js with npm.")
+            raise ToolMissing(f"npm is needed once to fetch the pinned command line of {cli}; install Node.js with npm.")
         with _fresh(cached) as folder:
             _run(
                 [npm, "install", "--silent", "--no-audit", "--no-fund", "--no-update-notifier", "--prefix", str(folder), *pinned.packages],

@@ -11,6 +11,7 @@ import pandas as pd
 from m4lib.files import atomic_path, read_json
 from m4lib.harness.campaign import parse_campaign
 from m4lib.harness.campaign_run import Job, make_job
+from m4lib.harness.failures import ToolMissing
 from m4lib.pipeline.params import Params
 
 NO_DOCKER = "no Docker Engine answers"
@@ -59,7 +60,7 @@ def preflight_text(planned: Sequence[Job]) -> str:
 
 
 def dispatch_all(planned: Sequence[Job], *, show: bool | None = None) -> pd.DataFrame:
-    """Run every campaign that has runs to do, or record that it was skipped for want of Docker.
+    """Run every campaign that has runs to do, or record that it was skipped for want of Docker or of an agent's program.
 
     Returns a row a campaign: campaign, agent, planned, finished, void, mean_reward, skipped.
     """
@@ -68,7 +69,14 @@ def dispatch_all(planned: Sequence[Job], *, show: bool | None = None) -> pd.Data
     answers, show = docker_answers(), bars() if show is None else show
     rows = []
     for job in planned:
-        summary = job.run(show=show) if answers or not job.forecast().runs > job.forecast().done else job.skip(NO_DOCKER)
+        ahead = job.forecast()
+        if answers or ahead.runs == ahead.done:
+            try:
+                summary = job.run(show=show)
+            except ToolMissing as error:
+                summary = job.skip(str(error).rstrip("."))
+        else:
+            summary = job.skip(NO_DOCKER)
         rows.append({key: summary[key] for key in ("campaign", "agent", "planned", "finished", "void", "mean_reward", "skipped")})
     return pd.DataFrame(rows, columns=["campaign", "agent", "planned", "finished", "void", "mean_reward", "skipped"])
 
