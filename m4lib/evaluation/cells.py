@@ -59,9 +59,11 @@ def _objects(cells: pa.Array) -> pd.Series:
 
 def numbers(cells: pa.Array) -> np.ndarray | None:
     """float64 with NaN for null, or None unless each cell is null or a number below 2**53 that reads the same
-    whatever the rest of its column holds. Takes int64 or string arrays."""
+    whatever the rest of its column holds. Takes int64 and string arrays, and floats that `safe_floats` let pass."""
     if pa.types.is_null(cells.type):
         return np.full(len(cells), np.nan)
+    if pa.types.is_floating(cells.type):  # known to be safe
+        return cells.to_numpy(zero_copy_only=False)
     if pa.types.is_integer(cells.type):
         if len(cells) > cells.null_count:
             ends = pc.min_max(cells)
@@ -70,9 +72,22 @@ def numbers(cells: pa.Array) -> np.ndarray | None:
         return cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
     if cells.null_count == len(cells):
         return np.full(len(cells), np.nan)
-    quick = _short_numbers(cells)
-    if quick is not None:
-        return quick
+    long = pc.fill_null(pc.greater(pc.binary_length(cells), 16), False)
+    count = pc.sum(long).as_py()
+    if count < len(cells) / 2:
+        quick = _short_numbers(pc.if_else(long, None, cells) if count else cells)
+        if quick is not None and count:  # each number reads the same whatever stands beside it
+            rest = _read_numbers(cells.filter(long))
+            if rest is None:
+                return None
+            quick = quick.copy()
+            quick[long.to_numpy(zero_copy_only=False)] = rest
+        if quick is not None:
+            return quick
+    return _read_numbers(cells)
+
+
+def _read_numbers(cells: pa.Array) -> np.ndarray | None:
     column = read_column(cells)
     if column.dtype.kind not in "iuf":
         return None
@@ -82,19 +97,28 @@ def numbers(cells: pa.Array) -> np.ndarray | None:
 
 
 def _short_numbers(cells: pa.Array) -> np.ndarray | None:
-    """As `numbers`, for cells of at most 15 digits, which every reader takes for the same double."""
-    if (pc.max(pc.binary_length(cells)).as_py() or 0) > 16:
-        return None
+    """As `numbers`, for cells of at most 16 characters, which every reader takes for the same double; else None."""
     try:
-        made = pc.cast(cells, pa.float64()).to_numpy(zero_copy_only=False)
+        made = pc.cast(cells, pa.float64())
     except pa.ArrowInvalid:
         return None
-    if int(np.isnan(made).sum()) != cells.null_count:  # the word nan
-        return None
+    return made.to_numpy(zero_copy_only=False) if safe_floats(made) else None
+
+
+def safe_floats(cells: pa.Array) -> bool:
+    """Whether doubles that were read from at most 15 digits each, or 16 without a point, are the same to every reader.
+
+    NaN that is no null was the word; beyond 1e15 a cell may have 16 digits; below 1e-7 its exponent may pass the
+    powers of ten that doubles hold exactly.
+    """
+    if len(cells) == cells.null_count:
+        return True
+    made = cells.to_numpy(zero_copy_only=False)
     with np.errstate(invalid="ignore"):
         size = np.abs(made)
-        # beyond 1e15 a cell may have 16 digits, below 1e-7 its exponent may pass the exact powers of ten
-        return None if (size >= 1e15).any() or ((size > 0) & (size < 1e-7)).any() else made
+        if (size >= 1e15).any() or ((size > 0) & (size < 1e-7)).any():
+            return False
+    return int(np.isnan(made).sum()) == cells.null_count
 
 
 def as_written(values: np.ndarray) -> np.ndarray:

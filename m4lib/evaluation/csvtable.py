@@ -20,10 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from m4lib.evaluation.cells import numbers, safe_floats
 from m4lib.evaluation.contract import EvaluationError
 from m4lib.evaluation.opening import MAX_COLUMNS, MAX_LINE, PIECE, Opened, ahead, text_pieces
 
 Block = dict[str, pa.Array]
+_DIGITS = bytes(48 if byte in b"0123456789." else 32 for byte in range(256))
+_LONG = b"0" * 17  # digits and a point in a row
 _BLANK_LINES = re.compile(rb"(?:[ \t]*\r?\n)*")
 
 
@@ -62,56 +65,67 @@ class CsvTable:
         return list(self._place)
 
     def blocks(self, columns: Collection[str], text: Collection[str] = ()) -> Iterator[Block]:
-        """The file's rows in order, `columns` only. Null is the empty cell. Columns in `text` come as strings;
-        others as int64 where every cell of the block is a plain whole number, else as strings."""
+        """The file's rows in order, `columns` only. Null is the empty cell. Columns in `text` come as strings; others,
+        in Arrow's chunks, as int64 or float64 where each cell is a number that all readers read the same, else as strings."""
         wanted = [column for column in columns if column in self._place]
         yield from self._plain(wanted, text) if self.plain else self._odd(wanted)
 
+    def text_at_first_sight(self, columns: Collection[str]) -> set[str]:
+        """Columns whose first rows hold something else than numbers."""
+        if not self.plain:
+            return set()
+        with closing(self._chunks(1 << 16)) as chunks:
+            chunk = next(chunks, (b"", b""))[1]
+        places = {column: self._place[column] for column in columns if column in self._place}
+        if not chunk or chunk.isspace() or not places:
+            return set()
+        table = self._text(chunk, sorted(set(places.values())), b'"' in chunk and _check_quotes(chunk))
+        return {column for column, place in places.items() if numbers(table[str(place)]) is None}
+
     def _plain(self, columns: list[str], text: Collection[str]) -> Iterator[Block]:
-        whole = {column for column in columns if column not in text}
-        names = [str(at) for at in range(self._width)]
-        first = True
+        places = {column: self._place[column] for column in columns}
+        open_ = {places[column] for column in columns if column not in text}
+        types: dict[int, pa.DataType] | None = None
         with closing(self._chunks(self.piece)) as chunks:
             for _, chunk in chunks:
                 if not chunk or chunk.isspace():
                     continue
-                quoted = b'"' in chunk
-                lines_in_quotes = quoted and _check_quotes(chunk)
-                if b"\r" in chunk and chunk.count(b"\r") != chunk.count(b"\r\n"):
+                lines_in_quotes = b'"' in chunk and _check_quotes(chunk)
+                if b"\0" in chunk or (b"\r" in chunk and chunk.count(b"\r") != chunk.count(b"\r\n")):
                     raise NotPlain
-                if b"\0" in chunk:
-                    raise NotPlain
-                if first:
-                    whole &= self._whole_numbers(chunk, sorted(whole), names, lines_in_quotes)
-                    first = False
-                # Arrow takes 0x1F for a number and pandas does not: keep such a block as text
-                typed = set() if b"x" in chunk or b"X" in chunk else whole
-                try:
-                    table = _arrow(chunk, names, [self._place[column] for column in columns],
-                                   {self._place[column] for column in typed}, lines_in_quotes)
-                except pa.ArrowInvalid:
-                    table = _arrow_or_not_plain(chunk, names, [self._place[c] for c in columns], lines_in_quotes)
-                    for column in sorted(typed):
-                        try:
-                            pc.cast(table[str(self._place[column])], pa.int64())
-                        except pa.ArrowInvalid:
-                            whole.discard(column)
-                yield {column: _one(table[str(self._place[column])]) for column in columns}
+                if types is None:
+                    cut = len(chunk) if lines_in_quotes else chunk.rfind(b"\n", 0, 1 << 16) + 1
+                    types = _types(self._text(chunk[:cut], sorted(open_), lines_in_quotes)) if cut and open_ else {}
+                table = self._typed(chunk, set(places.values()), types, lines_in_quotes)
+                if table is None:
+                    table = self._text(chunk, sorted(set(places.values())), lines_in_quotes)
+                    types = _types(table, open_)
+                yield {
+                    column: _one(table[str(place)]) if column in text else table[str(place)] for column, place in places.items()
+                }
 
-    def _whole_numbers(self, chunk: bytes, columns: list[str], names: list[str], lines_in_quotes: bool) -> set[str]:
-        """Columns whose first rows are all whole numbers."""
-        cut = chunk.rfind(b"\n", 0, 1 << 16) + 1
-        if lines_in_quotes or not cut:
-            return set(columns)
-        table = _arrow_or_not_plain(chunk[:cut], names, [self._place[column] for column in columns], False)
-        whole = set()
-        for column in columns:
-            try:
-                pc.cast(table[str(self._place[column])], pa.int64())
-                whole.add(column)
-            except pa.ArrowInvalid:
-                continue
-        return whole
+    def _typed(self, chunk: bytes, places: set[int], types: dict[int, pa.DataType], lines_in_quotes: bool) -> pa.Table | None:
+        """The chunk with numbers as numbers; None when the types do not fit it."""
+        # Arrow takes 0x1F for a whole number and pandas does not
+        hexadecimal = b"x" in chunk or b"X" in chunk
+        # more than 15 digits: pandas 2.3 may not read the nearest double
+        long = bool(types) and _LONG in chunk.translate(_DIGITS)
+        chosen = {at: kind for at, kind in types.items() if not (hexadecimal if kind == pa.int64() else long)}
+        try:
+            table = _arrow(chunk, self._width, places, chosen, lines_in_quotes)
+            odd = [at for at, kind in chosen.items() if kind == pa.float64() and not all(map(safe_floats, table[str(at)].chunks))]
+            if not odd:
+                return table
+            chosen = {at: kind for at, kind in chosen.items() if at not in odd}
+            return _arrow(chunk, self._width, places, chosen, lines_in_quotes)
+        except pa.ArrowInvalid:
+            return None
+
+    def _text(self, chunk: bytes, places: Collection[int], lines_in_quotes: bool) -> pa.Table:
+        try:
+            return _arrow(chunk, self._width, places, {}, lines_in_quotes)
+        except pa.ArrowInvalid:
+            raise NotPlain from None
 
     def _chunks(self, size: int) -> Generator[tuple[bytes, bytes], None, None]:
         """(header, chunk) pairs; a chunk ends with a line, outside quotes."""
@@ -241,24 +255,36 @@ def _check_quotes(text: bytes) -> bool:
     return bool((np.searchsorted(quotes, lines) % 2).any())
 
 
-def _arrow(chunk: bytes, names: list[str], places: list[int], whole: set[int], lines_in_quotes: bool) -> pa.Table:
+def _arrow(
+    chunk: bytes, width: int, places: Collection[int], types: dict[int, pa.DataType], lines_in_quotes: bool
+) -> pa.Table:
+    """Columns by place, named by it; strings unless `types` says otherwise."""
     return pa_csv.read_csv(
         pa.BufferReader(chunk),
-        read_options=pa_csv.ReadOptions(column_names=names, block_size=2 << 20 if not lines_in_quotes else len(chunk) + 1),
+        read_options=pa_csv.ReadOptions(
+            column_names=[str(at) for at in range(width)], block_size=len(chunk) + 1 if lines_in_quotes else 2 << 20
+        ),
         parse_options=pa_csv.ParseOptions(newlines_in_values=lines_in_quotes),
         convert_options=pa_csv.ConvertOptions(
-            include_columns=[str(at) for at in dict.fromkeys(places)],
-            column_types={str(at): pa.int64() if at in whole else pa.string() for at in places},
+            include_columns=[str(at) for at in places],
+            column_types={str(at): types.get(at, pa.string()) for at in places},
             null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=True, check_utf8=False,
         ),
     )
 
 
-def _arrow_or_not_plain(chunk: bytes, names: list[str], places: list[int], lines_in_quotes: bool) -> pa.Table:
-    try:
-        return _arrow(chunk, names, places, set(), lines_in_quotes)
-    except pa.ArrowInvalid:
-        raise NotPlain from None
+def _types(table: pa.Table, places: Collection[int] | None = None) -> dict[int, pa.DataType]:
+    """Which columns of strings hold whole numbers, which other numbers; the rest is left out."""
+    found = {}
+    for at in map(int, table.column_names) if places is None else places:
+        for kind in (pa.int64(), pa.float64()):
+            try:
+                pc.cast(table[str(at)], kind)
+                found[at] = kind
+                break
+            except pa.ArrowInvalid:
+                continue
+    return found
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:

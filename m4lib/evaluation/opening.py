@@ -83,11 +83,24 @@ def pieces(opened: Opened, size: int = PIECE) -> Iterator[bytes]:
     """The file's bytes from its start, decompressed, at most `MAX_BYTES` of them."""
     cursor = _Cursor(opened.handle.fileno())
     total = 0
-    for piece in _gunzip(cursor, size) if opened.gzipped else iter(lambda: cursor.read(size), b""):
+    for piece in _joined(_gunzip(cursor, size), size) if opened.gzipped else iter(lambda: cursor.read(size), b""):
         total += len(piece)
         if total > MAX_BYTES:
             raise EvaluationError(f"The file holds more than {MAX_BYTES >> 30} GiB and is refused.")
         yield piece
+
+
+def _joined(parts: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Small parts put together to about `size` bytes."""
+    held, total = [], 0
+    for part in parts:
+        held.append(part)
+        total += len(part)
+        if total >= size:
+            yield b"".join(held)
+            held, total = [], 0
+    if held:
+        yield b"".join(held)
 
 
 class _Cursor:

@@ -58,6 +58,15 @@ class ParquetTable:
             except _FAILURES as error:
                 raise EvaluationError(f"The Parquet file has a column that cannot be read: {_words(error)}.") from None
 
+    def text_at_first_sight(self, columns: Collection[str]) -> set[str]:
+        """Columns that are neither numbers nor zone-less timestamps."""
+        kinds = {column: self._types[column] for column in columns if column in self._types}
+        numeric = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
+        return {
+            column for column, kind in kinds.items()
+            if not any(check(kind) for check in numeric) and not (pa.types.is_timestamp(kind) and kind.tz is None)
+        }
+
     def _batches(self, columns: list[str]) -> Iterator[pa.RecordBatch]:
         try:
             for batch in self._file.iter_batches(_ROWS, columns=columns, use_threads=True):

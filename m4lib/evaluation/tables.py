@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -40,6 +41,21 @@ def as_numbers(cells: Any) -> np.ndarray | None:
     return None if pa.types.is_timestamp(cells.type) else numbers(cells)
 
 
+def in_threads(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    """The function of each item; columns of some size in parallel, on as many threads as Arrow may use."""
+    threads = min(pa.cpu_count(), len(items))
+    if not items or threads < 2 or len(items[0]) < 50_000:
+        return [function(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(function, items))
+
+
+def _numbers_or_micros(cells: Any) -> np.ndarray | None:
+    if not isinstance(cells, np.ndarray) and pa.types.is_timestamp(cells.type):
+        return _micros(cells)
+    return as_numbers(cells)
+
+
 class Reference:
     """The reference's columns. Numeric ones become float64, timestamps int64, the rest stays text."""
 
@@ -60,19 +76,16 @@ class Reference:
         return held if isinstance(held, pa.Array) else self._texts([column])[column]
 
     def _load(self, columns: list[str]) -> tuple[int, dict[str, Column]]:
+        text = [column for column in columns if column in self.table.text_at_first_sight(columns)]
         parts: dict[str, list[Any]] = {column: [] for column in columns}
-        odd: set[str] = set()
+        odd: set[str] = set()  # columns that turn out to be no numbers later on
         rows = 0
-        for block in self.table.blocks(columns):
+        for block in self.table.blocks(columns, text):
             rows += len(next(iter(block.values())))
-            for column in columns:
-                if column in odd:
-                    continue
-                cells = block[column]
-                if not isinstance(cells, np.ndarray) and pa.types.is_timestamp(cells.type):
-                    parts[column].append(_micros(cells))
-                    continue
-                made = as_numbers(cells)
+            for column in text:
+                parts[column].append(block[column])
+            even = [column for column in columns if column not in odd and column not in text]
+            for column, made in zip(even, in_threads(_numbers_or_micros, [block[column] for column in even]), strict=True):
                 if made is None:
                     odd.add(column)
                     parts[column].clear()
@@ -80,10 +93,13 @@ class Reference:
                     parts[column].append(made)
         loaded: dict[str, Column] = {}
         for column in columns:
-            if column not in odd:
+            if column in text:
+                loaded[column] = concat(parts.pop(column))
+            elif column not in odd:
                 loaded[column] = _join(parts.pop(column))
         if odd:
             loaded |= self._texts(sorted(odd))
+        pa.default_memory_pool().release_unused()
         return rows, loaded
 
     def _texts(self, columns: list[str]) -> dict[str, pa.Array]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from m4lib.evaluation.cells import concat
 from m4lib.evaluation.keys import Matched, NotQuick, QuickMatcher, match_in_general
-from m4lib.evaluation.tables import ColumnType, Reference, Table, as_numbers, blocks_with_rows, scan
+from m4lib.evaluation.tables import ColumnType, Reference, Table, as_numbers, blocks_with_rows, in_threads, scan
 
 
 @dataclass
@@ -144,8 +144,8 @@ class _Sink:
         for column in self._waiting:
             self.numeric[column] = np.full(self.count, np.nan)
         self._waiting = set()
-        for column in [*self.numeric, *self.tallies]:
-            made = as_numbers(block[column])
+        numeric = [*self.numeric, *self.tallies]
+        for column, made in zip(numeric, in_threads(as_numbers, [block[column] for column in numeric]), strict=True):
             if made is None:
                 self.odd.add(column)
                 self.numeric.pop(column, None)
@@ -157,6 +157,8 @@ class _Sink:
                 tally.add(tally.truth[place], made[rows])
         for column, parts in self.text.items():
             cells = block[column]
+            if isinstance(cells, pa.ChunkedArray):
+                cells = concat(cells.chunks)
             if not isinstance(cells, pa.Array) or not pa.types.is_string(cells.type):  # a key that is scored too
                 cells = pa.array(cells).cast(pa.string())
             self.types[column].add(cells)

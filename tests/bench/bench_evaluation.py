@@ -77,14 +77,15 @@ def contract(size: str) -> dict:
 def write(size: str, rows: int, folder: Path) -> None:
     """reference.parquet, reference.csv.gz, and output.csv with one value column off in a tenth of the rows."""
     truth = reference(size, rows)
+    options = pa_csv.WriteOptions(quoting_style="needed" if size == "suspicion" else "none")  # a label with a comma
     pq.write_table(truth, folder / "reference.parquet", compression="zstd")
     with pa.CompressedOutputStream(str(folder / "reference.csv.gz"), "gzip") as sink:
-        pa_csv.write_csv(_as_text(truth), sink, pa_csv.WriteOptions(quoting_style="needed"))
+        pa_csv.write_csv(_as_text(truth), sink, options)
     name = contract(size)["value_columns"][0]
     column = truth[name].to_numpy()
     place = truth.schema.get_field_index(name)
     output = truth.set_column(place, name, pa.array(np.where(np.arange(rows) % 10 == 0, column + 1, column)))
-    pa_csv.write_csv(_as_text(output), folder / "output.csv", pa_csv.WriteOptions(quoting_style="needed"))
+    pa_csv.write_csv(_as_text(output), folder / "output.csv", options)
 
 
 def _as_text(table: pa.Table) -> pa.Table:
