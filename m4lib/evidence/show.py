@@ -21,7 +21,7 @@ import pandas as pd
 
 from m4lib.errors import M4Error
 from m4lib.files import read_json, write_json
-from m4lib.harness.traces import PARSERS, Trace, read_trace
+from m4lib.harness.traces import PARSERS, ToolCall, Trace, read_trace
 
 KINDS = ("message", "tool call", "withheld")
 
@@ -38,6 +38,13 @@ class Run:
     def title(self) -> str:
         record = self.record
         return f"{record.get('task')}, {record.get('condition')}, {record.get('agent')} {record.get('model') or ''}, trial {record.get('trial')}"
+
+    @property
+    def verdict(self) -> str:
+        """Reward, checks and how the run ended, in a line."""
+        tests, agent = self.record.get("test_results") or {}, self.record.get("agent_result") or {}
+        ended = agent.get("failure_reason") or "finished"
+        return f"reward {tests.get('reward', 0.0):.4f}; {tests.get('passed', 0)} of {tests.get('total', 0)} checks passed; {ended}"
 
 
 def open_run(place: str | os.PathLike[str], run_id: str | None = None, *, scratch: str | os.PathLike[str] | None = None) -> Run:
@@ -81,8 +88,9 @@ def _stamp(event: dict[str, Any]) -> float | None:
         return None
 
 
-def timeline(run: Run, width: int = 90) -> pd.DataFrame:
-    """One row a step, in order: trace line, seconds (blank where nobody noted them), kind, tool, outcome, first words."""
+def timeline(run: Run, width: int = 48) -> pd.DataFrame:
+    """One row a step, in order: trace line, seconds (blank where nobody noted them), kind, tool, outcome, what (first
+    words, or the first SQL of a tool call)."""
     trace = Trace()
     parser = PARSERS.get(str(run.record.get("agent")))
     steps: list[dict[str, Any]] = []
@@ -110,13 +118,19 @@ def timeline(run: Run, width: int = 90) -> pd.DataFrame:
             except (AttributeError, TypeError, ValueError, KeyError):
                 continue
             steps += [{"line": number, "seconds": seconds, "kind": "message", "tool": "", "text": text, "call": None} for text in trace.messages[messages:] if text]
-            steps += [{"line": number, "seconds": seconds, "kind": "tool call", "tool": call.tool, "text": call.command or call.text, "call": call} for call in trace.calls[calls:]]
+            steps += [{"line": number, "seconds": seconds, "kind": "tool call", "tool": call.tool, "text": _gist(call), "call": call} for call in trace.calls[calls:]]
     rows = [{
         "step": number, "line": step["line"], "seconds": None if step["seconds"] is None else round(step["seconds"], 1), "kind": step["kind"], "tool": step["tool"],
         "outcome": "" if step["call"] is None or step["call"].ok is None else ("ok" if step["call"].ok else "failed"),
-        "begins": " ".join(step["text"].split())[:width],
+        "what": " ".join(step["text"].split())[:width],
     } for number, step in enumerate(steps, 1)]
-    return pd.DataFrame(rows, columns=["step", "line", "seconds", "kind", "tool", "outcome", "begins"])
+    return pd.DataFrame(rows, columns=["step", "line", "seconds", "kind", "tool", "outcome", "what"])
+
+
+def _gist(call: ToolCall) -> str:
+    """The first SQL of a call, where there is some: wrapping code begins alike everywhere."""
+    text = _script(call.command) or _argument_text(call.text)
+    return next((statement for statement in sql_in(text) if not statement.upper().startswith(("SET", "PRAGMA"))), text)
 
 
 def _event(line: str) -> dict[str, Any] | None:
@@ -199,12 +213,13 @@ def _argument_text(text: str) -> str:
     return max(strings, key=len, default="")
 
 
-def tokens(run: Run) -> pd.Series:
+def tokens(run: Run) -> pd.DataFrame:
     """Token counts, turns and agent seconds as the record states them."""
     usage = run.record.get("token_usage") or {}
     names = ("input_tokens", "cached_input_tokens", "output_tokens", "turns")
     counted = {name: usage.get(name, 0) for name in names}
-    return pd.Series({**counted, "agent_seconds": (run.record.get("agent_result") or {}).get("elapsed_seconds")}, name="value", dtype=object)
+    counted["agent_seconds"] = (run.record.get("agent_result") or {}).get("elapsed_seconds")
+    return pd.DataFrame({"what": [name.replace("_", " ") for name in counted], "value": pd.Series(list(counted.values()), dtype=object)})
 
 
 def egress(run: Run) -> pd.DataFrame:
