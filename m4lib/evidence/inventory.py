@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from m4lib.files import read_json
 ARTIFACTS = ("result.json", "output.csv", "instruction.md", "trace.jsonl", "egress.jsonl")
 
 
-def inventory(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """Counts of an unpacked package, of run folders, or of a folder that holds either.
+def inventory(folder: str | os.PathLike[str], only: Iterable[str] | None = None) -> dict[str, Any]:
+    """Counts of an unpacked package, of run folders, or of a folder that holds either; `only`: of these run ids.
 
     Returns `{"runs", "artifact_counts", "bytes", "elapsed_seconds", "input_tokens", "cached_input_tokens", "output_tokens",
     "campaigns": {name: the same}}`. A withheld `output.csv` counts by its summary, when that states a hash. Empty files
@@ -25,7 +25,10 @@ def inventory(folder: str | os.PathLike[str]) -> dict[str, Any]:
     if not root.is_dir():
         raise M4Error(f"There is no folder {root}.")
     campaigns: dict[str, dict[str, Any]] = {}
+    wanted = None if only is None else set(only)
     for run in _runs(root):
+        if wanted is not None and run.name not in wanted:
+            continue
         try:
             record = read_json(run / "result.json")
             usage = dict(record.get("token_usage") or {})

@@ -14,7 +14,7 @@ import hashlib
 import hmac
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from m4lib.evidence.counts import is_count
@@ -126,6 +126,30 @@ _INVISIBLE = dict.fromkeys([0x200B, 0x200C, 0x200D, 0x2060, 0xFEFF, 0xAD]) | {0x
 _NOTHING = re.compile(r"[0-9/\\@.]|-----BEGIN|sk-|AIza|gh[pousr]_|hf_|AKIA|ASIA|eyJ|xox|glpat|npm_|gsk_|(?i:key|secret|passw|token|bearer|credential|authorization)")
 
 
+# cheap signs of what the long rules look for
+_TIME_SIGNS = re.compile(r"2[12]\d\d|[4-7]\d{9}")
+_ID_SIGNS = re.compile(r"\d{5}|\d{3}-\d|\d_\d{3}|(?i:caregiver_?id|provider_?id|poe_?id|labevent|specimen_?id|microevent|pharmacy_?id|emar_?id|transfer_?id|order_?id)")
+_AGE_SIGNS = re.compile(r"(?i)age|\by(?:ea)?rs?\b|years?|\by\.?/?o\b|yo\b|\(\d{1,3}\s?[mf]\)")
+
+
+def _near(signs: re.Pattern[str], change: Callable[[str], str], text: str) -> str:
+    """`change` applied to the lines that bear a sign and their neighbours; on code, most lines do not."""
+    if not signs.search(text):
+        return text
+    lines = text.split("\n")
+    if len(lines) < 6:
+        return change(text)
+    hot = [bool(signs.search(line)) for line in lines]
+    near = [any(hot[max(0, number - 2) : number + 3]) for number in range(len(lines))]
+    parts, start = [], 0
+    for number in range(1, len(lines) + 1):
+        if number == len(lines) or near[number] != near[start]:
+            block = "\n".join(lines[start:number])
+            parts.append(change(block) if near[start] else block)
+            start = number
+    return "\n".join(parts)
+
+
 class Redactor:
     """Rules with one key: the same identifier becomes the same pseudonym in every file of a package.
 
@@ -184,11 +208,11 @@ class Redactor:
         for pattern, what in _SECRETS:
             text = self._count(pattern, lambda match, what=what: f"{match.group(1) if match.re.groups else ''}[{what} withheld]", text, "credentials")  # type: ignore[misc]
         text = self._rows(text)
-        text = _TIMES.sub(self._time, text)
+        text = _near(_TIME_SIGNS, lambda part: _TIMES.sub(self._time, part), text)
         text = withhold_age_cells(text, self.counts)
-        for pattern, new in _AGES:
+        for pattern, new in _AGES if _AGE_SIGNS.search(text) else ():
             text = self._count(pattern, new, text, "ages")
-        text = _IDS.sub(lambda match: self._identifier(match, text), text)
+        text = _near(_ID_SIGNS, lambda part: _IDS.sub(lambda match: self._identifier(match, part), part), text)
         return self.places(text)
 
     def places(self, text: str) -> str:

@@ -300,3 +300,22 @@ def test_command_line(published, runs, tmp_path, capsys):
     for wrong in (["package", "--runs", str(tmp_path), "--out", str(tmp_path / "x")], ["verify", str(tmp_path / "nowhere")], ["verify", str(tmp_path / "i")]):
         assert main(["evidence", *wrong]) == 2
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_tables_10_and_11_are_counted_from_a_package(package, runs, tmp_path):
+    from m4lib.analysis.sources import load_sources
+    from m4lib.analysis.table import build_table
+    from m4lib.project import find_project
+
+    project = find_project()
+    found = {}
+    for name, folder in (("package", package / "runs"), ("runs", runs)):
+        place = tmp_path / name
+        place.mkdir()
+        (place / "runs").symlink_to(folder)
+        shutil.copyfile(package / "metadata/run-indexes/alpha.csv", place / "alpha.csv")
+        sources = load_sources(None, index=place / "alpha.csv", tasks=project.tasks, skills=project.skills)
+        found[name] = {number: dict(zip(*(build_table(number, sources).frame[column] for column in ("quantity", "codex_primary")), strict=True)) for number in ("10", "11")}
+    assert found["package"] == found["runs"]
+    assert found["package"]["10"]["trace.jsonl"] == 8 and found["package"]["10"]["output.csv"] == 8
+    assert found["package"]["11"]["Output tokens"] == 8 * 12_345

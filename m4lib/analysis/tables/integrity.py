@@ -21,11 +21,27 @@ FIRST_ROWS = ("Canonical runs", "Provenance-only dirs", "Retained dirs")
 
 
 def _summary(sources: Sources) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Published sums by campaign label, and a note when they are not at hand."""
+    """Published sums by campaign label, else those of the run folders at hand, and a note that says so."""
     content = sources.json(METADATA)
-    if content is None:
-        return {}, [f"{METADATA} is not at hand ({PACKAGE_WHERE}); its counts and sums stay blank."]
-    return {entry["label"]: entry for entry in content}, []
+    if content is not None:
+        return {entry["label"]: entry for entry in content}, []
+    counted = {label: entry for _, label, role in CAMPAIGNS if (entry := _counted(sources, role))}
+    if counted:
+        return counted, [f"{METADATA} is not at hand ({PACKAGE_WHERE}); counts and sums are those of the run folders at hand."]
+    return {}, [f"{METADATA} is not at hand ({PACKAGE_WHERE}); its counts and sums stay blank."]
+
+
+def _counted(sources: Sources, role: str) -> dict[str, Any]:
+    """Files, seconds and tokens of an index's runs, where their folders or an unpacked package lie beside it."""
+    from m4lib.evidence.inventory import inventory
+
+    if not sources.has(role) or "run_id" not in sources[role]:
+        return {}
+    for place in _run_folders(sources):
+        found = inventory(place, only=sources[role]["run_id"].dropna())
+        if found["runs"]:
+            return {name: value for name, value in found.items() if name not in ("runs", "campaigns", "bytes")}
+    return {}
 
 
 def _size(size: float | None) -> str | None:
