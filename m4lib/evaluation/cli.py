@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from m4lib.cards import get_card
+from m4lib.errors import M4Error
 from m4lib.evaluation.score import evaluate_files
 from m4lib.project import find_project
 
@@ -20,6 +21,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     card = get_card(find_project().tasks, args.task)
+    if args.explain is not None and args.explain.resolve() in (args.output.resolve(), args.reference.resolve()):
+        raise M4Error(f"{args.explain} is what is compared: give --explain a file of its own.")
     result = {"task": card.name, **evaluate_files(args.output, args.reference, card.evaluation)}
     if args.explain is not None:
         from m4lib.evaluation.explain import explain

@@ -95,6 +95,14 @@ def test_null_against_zero_and_shifted_windows(tmp_path):
     assert counts["shifted window"] >= 36
 
 
+def test_an_answer_that_is_always_the_same_is_named(tmp_path):
+    truth = pd.DataFrame({"stay_id": range(60), "rate": np.linspace(3, 40, 60).round(2)})
+    truth.to_csv(tmp_path / "r.csv", index=False)
+    truth.assign(rate=0.0).to_csv(tmp_path / "o.csv", index=False)
+    found = explain(tmp_path / "o.csv", tmp_path / "r.csv", {"key_columns": ["stay_id"], "value_columns": ["rate"]})
+    assert found.summary()[["pattern", "cells", "detail"]].to_numpy().tolist() == [["other", 60, "output 0"]]
+
+
 def test_made_up_disagreements_of_every_task(project, tmp_path):
     """The notebook's example: for each contract a score below 1 whose losses are all explained."""
     for name, card in load_cards(project.tasks).items():
