@@ -11,7 +11,7 @@ from typing import Any
 
 from m4lib.cards import Card, load_cards
 from m4lib.errors import M4Error
-from m4lib.harness.campaign import Campaign, PlannedRun, RunKey, expand, load_task_sets, resolve_effort
+from m4lib.harness.campaign import ENTRIES, Campaign, PlannedRun, RunKey, expand, load_task_sets, resolve_effort
 from m4lib.harness.dispatch import MAX_ATTEMPTS, WAIT_SECONDS, dispatch, todo, write_summary
 from m4lib.harness.failures import EngineUnavailable
 from m4lib.harness.isolation import Limits
@@ -24,6 +24,9 @@ from m4lib.project import Project
 
 ENGINE_SECONDS = 600.0  # how long a worker waits for its engine to come back before it gives its run back
 DOCKER_ENTRIES = ("parallel", "scheduler", "image", "attempts", "retry_wait")
+CAMPAIGN_ENTRIES = ("script", "replay", "model_access", "prices")
+# a file of one campaign may hold what belongs to the file
+FILE_ENTRIES = ("name", "outputs", "stages", "data", "schemas", "docker", "evidence", "bootstrap", "build")
 
 
 @dataclass(frozen=True)
@@ -112,7 +115,7 @@ class Job:
         require(self.preflight())
         settings = self.settings
         if self.scheduler is None:
-            prepare_images(self.campaign.agent, replayed=bool(self.campaign.options.get("replay")))
+            prepare_images(self.campaign.agent, settings.image)
             if self.campaign.publishable or self.campaign.options.get("leak_canary"):
                 from m4lib.harness.canary import require_canary
 
@@ -128,15 +131,16 @@ class Job:
         )
 
 
-def prepare_images(agent: str, *, replayed: bool = False) -> None:
-    """Build or find what the agent's runs start from, once, so that workers do not race for it."""
+def prepare_images(agent: str, image: str | None = None) -> None:
+    """Build or find what the agent's runs start from, once, so that workers do not race for it. `image`: one that is named."""
     from m4lib.harness import images
     from m4lib.harness.agents import get_agent
     from m4lib.harness.docker_host import Engine
 
     with Engine() as engine:
         chosen = get_agent(agent)
-        images.agent_image(engine, chosen.cli)
+        if image is None:
+            images.agent_image(engine, chosen.cli)
         if chosen.provider:
             images.sidecar(engine)
 
@@ -153,6 +157,9 @@ def make_job(
     cards = load_cards(project.tasks)
     planned = expand(campaign, cards, load_task_sets(project.params / "task_sets.yaml", cards))
     known = {*Limits.__dataclass_fields__, *DOCKER_ENTRIES}
+    strange = sorted(set(campaign.options) - known - {*CAMPAIGN_ENTRIES, *FILE_ENTRIES})
+    if strange:
+        raise M4Error(f"The campaign {campaign.name} has unknown entries: {', '.join(strange)}; known are {', '.join([*sorted(ENTRIES), *CAMPAIGN_ENTRIES, *DOCKER_ENTRIES])}.")
     given = {**(options or {}), **{k: v for k, v in campaign.options.items() if k in known}}
     limits = Limits()
     for name, value in given.items():

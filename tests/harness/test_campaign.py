@@ -16,6 +16,8 @@ from m4lib.harness.campaign import (
     parse_campaign,
     resolve_effort,
 )
+from m4lib.harness.conditions import materialize
+from m4lib.tasks.schemas import codebook
 
 PUBLISHED = {
     "codex-primary": ("final_codex_runs.csv", 760, 152),
@@ -101,3 +103,34 @@ def test_agents_that_test_the_harness_are_never_publishable():
     campaign = parse_campaign({"campaign": "x", "agent": "oracle", "publishable": True,
                                "tiers": [{"tasks": ["eicu-gcs"], "conditions": ["with-skill-rawsql"]}]})
     assert not campaign.publishable and "oracle" in campaign.publishable_reason
+
+
+@pytest.mark.parametrize("schema", ["obfuscated", "restructured"])
+@pytest.mark.parametrize("seed", [None, 7])
+def test_mapped_skills_follow_the_schema_and_its_codes(project, cards, schema, seed):
+    """Table names of the schema in place of the native ones; prompt and skill with the same codes; nothing else changes."""
+    codes, card = codebook(seed=seed), cards["mimic-meld-24h"]
+    native, mapped = (materialize(card, name, schema, "codex", project, codes=codes) for name in ("with-skill", "with-skill-mapped"))
+    before, after = ("\n".join(made.files.values()) for made in (native, mapped))
+    assert list(native.files) == list(mapped.files) and native.prompt == mapped.prompt
+    code = codes.table("mimiciv_derived.complete_blood_count")
+    assert "`complete_blood_count`" in before and code not in before
+    assert f"`{code}`" in after and "complete_blood_count" not in after
+    assert codes.column("stay_id") in mapped.prompt and codes.table("mimiciv_icu.procedureevents") in mapped.prompt
+    assert mapped.condition == "with-skill-mapped" and mapped.sha256 != native.sha256
+
+
+def test_dealt_codes_are_others_than_the_published_ones(project, cards):
+    card = cards["mimic-meld-24h"]
+    prompts = {seed: materialize(card, "no-skill", "obfuscated", "codex", project, codes=codebook(seed=seed)).prompt for seed in (None, 7, 8)}
+    assert len(set(prompts.values())) == 3
+    assert materialize(card, "no-skill", "obfuscated", "codex", project).prompt == prompts[None]
+
+
+def test_mapped_skills_exist_on_transformed_schemas_only(project, cards, task_sets):
+    tier = {"tasks": ["mimic-meld-24h"], "conditions": ["with-skill", "with-skill-mapped"], "schemas": ["obfuscated"]}
+    campaign = parse_campaign({"campaign": "x", "agent": "codex", "codes_seed": 7, "trials": 2, "tiers": [tier]})
+    assert campaign.codes_seed == 7 and "codes_seed" not in campaign.options
+    assert {run.key.condition for run in expand(campaign, cards, task_sets)} == {"with-skill", "with-skill-mapped"}
+    with pytest.raises(M4Error, match="choose a transformed schema"):
+        materialize(cards["mimic-meld-24h"], "with-skill-mapped", "native", "codex", project)

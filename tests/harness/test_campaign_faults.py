@@ -69,7 +69,7 @@ def test_scores_resume_and_half_written_results(bench: Bench, engine: Engine) ->
 
 
 def test_dispatcher_killed_in_mid_campaign(bench: Bench, engine: Engine, started: list[subprocess.Popen[str]]) -> None:
-    entry = campaign("scripted", 6, script=sleeper(1.5))
+    entry = campaign("scripted", 6, script=sleeper(1.0))
     params = bench.params(entry)
     process = bench.start(params)
     started.append(process)
@@ -266,22 +266,24 @@ def test_disk_full_under_the_results(bench: Bench, engine: Engine, results_disk:
 def other_engine(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecondEngine]:
     """An engine that may be restarted: the machine's own serves others."""
     image = images.agent_image(engine, None).tag
-    base = images.base_image(engine)
     found = second_engine_or_why_not(tmp_path_factory.mktemp("engine"))
     if isinstance(found, str):
         required(found)
         raise AssertionError("unreachable")
     try:
-        found.load(engine, [image, images.toolbox(engine).tag, base])
+        found.load(engine, [image])
         yield found
     finally:
         found.remove()
 
 
-def test_engine_restarted_in_mid_campaign(bench: Bench, other_engine: SecondEngine, monkeypatch: pytest.MonkeyPatch, started: list[subprocess.Popen[str]]) -> None:
+def test_engine_restarted_in_mid_campaign(
+    bench: Bench, engine: Engine, other_engine: SecondEngine, monkeypatch: pytest.MonkeyPatch, started: list[subprocess.Popen[str]]
+) -> None:
     """Killed like a crash and started again: the runs in flight are done again, the others wait; nothing is scored because of it."""
+    image = images.agent_image(engine, None).tag  # named, since the other engine has nothing else
     monkeypatch.setenv("DOCKER_HOST", other_engine.host)
-    params = bench.params(campaign("scripted", 5, script=sleeper(1.5)), attempts=3)
+    params = bench.params(campaign("scripted", 5, script=sleeper(1.5)), attempts=3, image=image)
     process = bench.start(params, DOCKER_HOST=other_engine.host)
     started.append(process)
     until(lambda: bench.records() and _running(other_engine, bench), process=process)
@@ -295,8 +297,8 @@ def test_engine_restarted_in_mid_campaign(bench: Bench, other_engine: SecondEngi
     assert {trial: after[trial][0]["run_id"] for trial in finished} == finished
     assert all(record["agent_result"]["returncode"] == 0 for [record] in after.values())
     assert "not_done" in kinds(bench) and any("not done" in bench.attempts(trial) for trial in after)
-    with Engine() as engine:
-        bench.assert_clean(engine)
+    with Engine() as other:
+        bench.assert_clean(other)
 
 
 def _running(other: SecondEngine, bench: Bench) -> bool:

@@ -102,6 +102,7 @@ MISTAKES: dict[str, tuple[Any, str]] = {
     "unknown effort": ({**BASE, "reasoning_effort": "huge"}, "no reasoning effort 'huge'"),
     "unknown task": (tier(tasks=["mimic-mood"]), "there is no task or task set 'mimic-mood'"),
     "eICU transformed": (tier(tasks=["eicu-gcs"], schemas=["obfuscated"]), "only MIMIC-IV tasks do"),
+    "a misspelt entry": ({**BASE, "publishible": False}, "unknown entries: publishible"),
     "unknown limit": ({"campaigns": [BASE], "docker": {"memmory": 1}}, "Unknown entry `memmory`"),
     "a limit of text": ({"campaigns": [BASE], "docker": {"memory": "4g"}}, "`memory` of the params must be a whole number above 0"),
     "no attempts": ({"campaigns": [BASE], "docker": {"attempts": 0}}, "`attempts` of the params must be a whole number"),

@@ -135,7 +135,7 @@ SCRIPT = textwrap.dedent("""
     from pathlib import Path
     from tests.harness.test_dispatch import go
     if __name__ == "__main__":
-        go(Path(sys.argv[1]), 6, seconds=float(sys.argv[2]), parallel=2)
+        go(Path(sys.argv[1]), 5, seconds=float(sys.argv[2]), parallel=2)
 """)
 
 
@@ -144,7 +144,7 @@ def test_interrupt_or_kill_loses_no_finished_run(tmp_path, project, sig, limit):
     script = tmp_path / "go.py"
     script.write_text(SCRIPT)
     root = tmp_path / "root"
-    process = subprocess.Popen([sys.executable, str(script), str(root), "1.0"], cwd=project.root, stdout=subprocess.DEVNULL,
+    process = subprocess.Popen([sys.executable, str(script), str(root), "0.7"], cwd=project.root, stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": str(project.root)})
     deadline = time.monotonic() + 60
     while len(list(root.glob("run-*/result.json"))) < 2 and time.monotonic() < deadline:
@@ -154,10 +154,10 @@ def test_interrupt_or_kill_loses_no_finished_run(tmp_path, project, sig, limit):
     process.send_signal(sig)
     process.wait(timeout=30)
     assert time.monotonic() - begun < limit and process.returncode != 0
-    time.sleep(2.0)  # the workers of a killed dispatcher end on their own
+    time.sleep(1.5)  # the workers of a killed dispatcher end on their own
     assert finished <= {path.parent.name for path in root.glob("run-*/result.json")}
-    assert len(finished) < 6
-    assert go(root, 6)["finished"] == 6
+    assert len(finished) < 5
+    assert go(root, 5)["finished"] == 5
     done_before = {int(name.removeprefix("run-")) for name in finished}
     assert all(len((root / f"started-{trial}").read_text().split()) == 1 for trial in done_before)
 
@@ -270,7 +270,7 @@ def test_no_worker_with_a_slot_is_reported(tmp_path, monkeypatch):
     from m4lib.harness import dispatch as module
 
     monkeypatch.setattr(module, "NO_WORKER_SECONDS", 1.0)
-    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", host="127.0.0.1", dashboard_address=None) as cluster, \
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", host="127.0.0.1", dashboard_address="127.0.0.1:0") as cluster, \
             pytest.raises(InfrastructureError, match="No Dask worker offers a docker slot"):
         go(tmp_path, 1, scheduler=cluster.scheduler_address)
 
