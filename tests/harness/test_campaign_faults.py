@@ -168,24 +168,44 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-def test_worker_of_a_named_scheduler_killed_in_mid_run(bench: Bench, engine: Engine, started: list[subprocess.Popen[str]]) -> None:
-    """The run is done again on the other worker, once, and the container that the dead worker left is removed."""
+@pytest.fixture
+def cluster(bench: Bench, started: list[subprocess.Popen[str]]) -> tuple[str, list[subprocess.Popen[str]]]:
+    """A scheduler and two workers as several machines would have them: its address, and the workers."""
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
-    log = open(bench.root / "dask.log", "w")  # noqa: SIM115 - the children's
+    with open(bench.root / "dask.log", "w") as log:
+        def run(*words: str) -> subprocess.Popen[str]:
+            process = subprocess.Popen([sys.executable, "-m", *words], stdout=log, stderr=log, env=bench.environment(), text=True, start_new_session=True)
+            started.append(process)
+            return process
 
-    def run(*words: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen([sys.executable, "-m", *words], stdout=log, stderr=log, env=bench.environment(), text=True, start_new_session=True)
-        started.append(process)
-        return process
+        run("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
+        return address, [
+            run("distributed.cli.dask_worker", address, "--host", "127.0.0.1", "--nworkers", "1", "--nthreads", "1", "--no-nanny", "--name", f"w{n}",
+                "--resources", "docker=1", "--memory-limit", "0", "--no-dashboard", "--local-directory", str(bench.root / f"w{n}"))
+            for n in (0, 1)
+        ]
 
-    run("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
-    workers = [
-        run("distributed.cli.dask_worker", address, "--host", "127.0.0.1", "--nworkers", "1", "--nthreads", "1", "--no-nanny", "--name", f"w{n}",
-            "--resources", "docker=1", "--memory-limit", "0", "--no-dashboard", "--local-directory", str(bench.root / f"w{n}"))
-        for n in (0, 1)
-    ]
-    log.close()
+
+def test_interrupt_stops_the_workers_of_a_named_scheduler(bench: Bench, engine: Engine, cluster: tuple[str, list[subprocess.Popen[str]]], started: list[subprocess.Popen[str]]) -> None:
+    """Their containers go, they themselves stay, and are free for the next campaign."""
+    address, workers = cluster
+    image = images.agent_image(engine, None).tag
+    process = bench.start(bench.params(campaign("scripted", 3, script=sleeper(60)), scheduler=address, image=image))
+    started.append(process)
+    until(lambda: len(bench.containers(engine)) == 2, process=process)
+    begun = time.monotonic()
+    kill_group(process, signal.SIGINT)
+    assert process.wait(timeout=30) == 130 and time.monotonic() - begun < 15
+    assert bench.records() == {} and [worker.poll() for worker in workers] == [None, None]
+    bench.assert_clean(engine)
+    assert bench.job(campaign("scripted", 3, script=sleeper(0)), scheduler=address, image=image).run(show=False)["finished"] == 3
+    bench.assert_clean(engine)
+
+
+def test_worker_of_a_named_scheduler_killed_in_mid_run(bench: Bench, engine: Engine, cluster: tuple[str, list[subprocess.Popen[str]]]) -> None:
+    """The run is done again on the other worker, once, and the container that the dead worker left is removed."""
+    address, workers = cluster
     image = images.agent_image(engine, None).tag
     orphan: list[str] = []
 
