@@ -82,21 +82,23 @@ _AGES = [
     (re.compile(rf"(?i)({BEGIN}aged\s+(?:about\s+)?)\d{{1,3}}(?:\.\d+)?{_BAND}"), r"\1[age withheld]"),
     (re.compile(r"(?i)(?<![\d.])(?<![<>=≥≤])(?<![<>=≥≤]\s)(?<!over\s)(?<!under\s)(?<!than\s)(?<!least\s)(?<!above\s)(?<!below\s)(?<!\d[-–])"
                 r"\d{1,3}(?:\.\d+)?(?=[\s-]*(?:(?:years?|yrs?|y)\.?[\s-]*(?:old|of\s+age|/\s?o\b|\.?o\b)|yo\b))"), "[age withheld]"),
-    (re.compile(r"(?<=\()\d{1,3}(?=\s?[MF]\))"), "[age withheld]"),
+    (re.compile(r"(?<=\()\d{1,3}(?=\s?[MF]\))|(?<![\w.])\d{2,3}(?=\s?[MF]\s+(?:with|w/|admitted|presenting|who|pt|patient|s/p)\b)"), "[age withheld]"),
+    (re.compile(rf"(?i)({BEGIN}ages[\\\"'`*\s]{{0,8}}[:=]?[\\\"'`*\s(\[]{{0,8}})\d{{1,3}}(?:\.\d+)?(?:\s?,\s?\d{{1,3}}(?:\.\d+)?)+(?!\d)"), r"\1[ages withheld]"),
+    (re.compile(r"(?i)(<(?:anchor_)?age>\s*)\d{1,3}(?:\.\d+)?"), r"\1[age withheld]"),
 ]
 
 # --- rows ------------------------------------------------------------------------------------------------------------
 _BREAK = r"[\n\r\x0b\x0c\x85\u2028\u2029]|\\{1,32}[nr]"
 _ID_NAME = r"(?:subject_?id|hadm_?id|stay_?id|patientunitstayid|patienthealthsystemstayid|uniquepid)"
-_LEAD = r"(?:[ \t|>*•\"'`(\[{<#/%+;-]|\\{1,16}[t\"']|<t[rdh][^<>]{0,40}>){0,16}(?:\d{1,7}(?:[ \t|,:.)]|\\{1,16}t){1,8}[\"'(\[]{0,3})?"
-_ROW_ID = rf"(?!{NEUTRAL})(?:{MIMIC}|{UNIQUEPID}(?=[\\\"']{{0,16}}\s*[,;|\t]|\\{{1,16}}t|\s{{2,9}}\S)|{EICU}(?=(?:\.0+)?[\\\"')]{{0,16}}(?:\s*[,;|\t<]|\\{{1,16}}t|\s{{1,40}}[\"'\d.(-]|\s{{2,40}}\S)))"
+_LEAD = r"(?:[ \t|│┃║>*•\"'`(\[{<#/%+;-]|\\{1,16}[t\"']|<t[rdh][^<>]{0,40}>){0,16}(?:\d{1,7}(?:[ \t|│,:.)]|\\{1,16}t){1,8}[\"'(\[]{0,3})?"
+_ROW_ID = rf"(?!{NEUTRAL})(?:{MIMIC}|{UNIQUEPID}(?=[\\\"']{{0,16}}\s*[,;|\t]|\\{{1,16}}t|\s{{2,9}}\S)|{EICU}(?=(?:\.0+)?[\\\"')]{{0,16}}(?:\s*[,;|│┃║\t<]|\\{{1,16}}t|\s{{1,40}}[\"'\d.(-]|\s{{2,40}}\S)))"
 _ROWS = re.compile(
     rf"(?P<start>\A|{_BREAK}|<tr[^<>]*>|(?<=[\"'`])(?=[123]?\d{{5,7}}\s?[,;|]|[123]\d{{7}}\s?[,;|]))(?P<lead>{_LEAD}(?:{_ID_NAME}[\\\"']{{0,16}}\s?[:=]\s?[\\\"']{{0,16}}(?=\d{{3,8}}[\d-]*[\\\"']{{0,16}}\s*[,;|\t]))?)"
     rf"(?P<id>{_ROW_ID})(?P<rest>(?:(?!{_BREAK}|</tr>).)*)", re.DOTALL,
 )
-_BRACKETS = re.compile(r"\(\s*(?:\\*[\"'])?(?:[123]\d{7}|\d{6,7}|\d{3}-\d{1,6})(?!\d)[^()\[\]]*(?:\([^()]*\)[^()\[\]]*)*\)"
+_BRACKETS = re.compile(rf"\(\s*(?:{_ID_NAME}\s?=\s?(?=\d+\s*,))?" r"(?:\\*[\"'])?(?:[123]\d{7}|\d{6,7}|\d{3}-\d{1,6})(?!\d)[^()\[\]]*(?:\([^()]*\)[^()\[\]]*)*\)"
                        r"|\[\s*(?:\\*[\"'])?(?:[123]\d{7}|\d{6,7}|\d{3}-\d{1,6})(?!\d)[^\[\]]*\]")
-_OBJECTS = re.compile(rf"\{{[^{{}}]*?{_ID_NAME}[\\\"'\s]{{0,24}}:[\\\"'\s]{{0,24}}\d[^{{}}]*\}}")
+_OBJECTS = re.compile(rf"\{{[^{{}}]*?{_ID_NAME}[\\\"'\s]{{0,24}}:[\\\"'\s\[(]{{0,24}}\d(?:[^{{}}]|\{{[^{{}}]*\}})*\}}")
 
 # --- identifiers -----------------------------------------------------------------------------------------------------
 _NAMED = (
@@ -106,7 +108,7 @@ _NAMED = (
     r"(?P<values>(?:P?\d[\dA-Z-]*|P[0-9A-Z]{2,6})(?:\.0+)?(?![\w.])(?:[\\\"'`\s]{0,20},[\\\"'`\s]{0,20}(?:P?\d[\dA-Z-]*)(?:\.0+)?(?![\w.]))*)"
 )
 _IDS = re.compile(
-    rf"(?P<keep>{NEUTRAL})|{_NAMED}|(?P<mimic>(?<!\d)(?<!\d\.)[123]\d{{7}}-\d{{1,6}}(?![\d-])|{MIMIC}(?:\.0+(?!\d))?|(?<![\d_])[123]\d_\d{{3}}_\d{{3}}(?![\d_]))"
+    rf"(?P<keep>{NEUTRAL})|{_NAMED}|(?P<mimic>(?<!\d)(?<!\d\.)[123]\d{{7}}-\d{{1,6}}(?![\d-])|{MIMIC}(?:\.0+(?!\d))?|(?<![\d_])[123]\d_\d{{3}}_\d{{3}}(?![\d_])|(?<![\d.])[123]\.\d{{7}}[eE]\+?0?7(?!\d))"
     rf"|(?P<uniquepid>{UNIQUEPID})|(?P<eicu>{EICU}(?:\.0+(?!\d))?)"
 )
 _VALUE = re.compile(r"P?\d[\dA-Z-]*(?:\.0+)?|P[0-9A-Z]{2,6}")
@@ -129,7 +131,7 @@ _NOTHING = re.compile(r"[0-9/\\@.]|-----BEGIN|sk-|AIza|gh[pousr]_|hf_|AKIA|ASIA|
 # cheap signs of what the long rules look for
 _TIME_SIGNS = re.compile(r"2[12]\d\d|[4-7]\d{9}")
 _ID_SIGNS = re.compile(r"\d{5}|\d{3}-\d|\d_\d{3}|(?i:caregiver_?id|provider_?id|poe_?id|labevent|specimen_?id|microevent|pharmacy_?id|emar_?id|transfer_?id|order_?id)")
-_AGE_SIGNS = re.compile(r"(?i)age|\by(?:ea)?rs?\b|years?|\by\.?/?o\b|yo\b|\(\d{1,3}\s?[mf]\)")
+_AGE_SIGNS = re.compile(r"(?i)age|\by(?:ea)?rs?\b|years?|\by\.?/?o\b|yo\b|\d\s?[mf]\b")
 
 
 def _near(signs: re.Pattern[str], change: Callable[[str], str], text: str) -> str:
@@ -186,6 +188,8 @@ class Redactor:
     def pseudonym(self, value: str) -> str:
         """`stay-` and ten letters for a stay, and so on; one identifier has one pseudonym."""
         value = value.replace("_", "")
+        if value[-3:].lower() in ("+07", "e07", "e+7") or value[-2:].lower() == "e7":
+            value = value[0] + value[2:9]  # 1.0999001e+07
         value = value.split(".")[0]
         if "-" in value and len(value.split("-")[0]) == 8:
             kind = "order"
@@ -252,7 +256,7 @@ class Redactor:
 
         def bracket(match: re.Match[str]) -> str:
             inner = match.group()[1:-1]
-            parts = [part.strip(" \t\n\r\"'\\`") for part in inner.split(",")]
+            parts = [part.split("=")[-1].strip(" \t\n\r\"'\\`") for part in inner.split(",")]
             if not _private_number(parts[0]) or is_count(text, match.start() + 1, match.start() + 1 + len(parts[0])):
                 return match.group()
             kinds = {len(part.split(".")[0]) for part in parts if part and _private_number(part)}

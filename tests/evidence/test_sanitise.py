@@ -168,3 +168,28 @@ def test_memory_does_not_grow_with_the_trace(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < peaks[0] * 1.5 + 200_000, peaks
+
+
+@pytest.mark.parametrize("text, clean", [
+    ("│ 10999001 │ 71 │ F │\n", "[row withheld]\n"), ("│ age │ sex │\n│ 71 │ F │", "│ age │ sex │\n│ [age withheld] │ F │"),
+    ("   age gender\n0   71      F\n1   64      M\n", "   age gender\n0   [age withheld]      F\n1   [age withheld]      M\n"),
+    ("age,gender\n71,F\n64,M\n", "age,gender\n[age withheld],F\n[age withheld],M\n"), ("Row(subject_id=10999001, sofa=4)", "Row([row withheld])"),
+    ("{'stay_id': 30999003, 'scores': {'sofa': 4}}", "{[row withheld]}"), ("{'subject_id': [10999001, 10999002], 'sofa': [4, 2]}", "{[row withheld]}"),
+    ("ages: [67, 71, 80]", "ages: [[ages withheld]]"), ("<age>67</age>", "<age>[age withheld]</age>"), ("a 67M with sepsis", "a [age withheld]M with sepsis"),
+    ("datetime(2151, 3, 4, 5, 6)", "datetime[time withheld]"), ("[\n  10999001,\n  20999002,\n  4\n]", "[[row withheld]]"),
+])
+def test_tables_and_structures(text, clean):
+    assert Redactor(KEY).text(text) == clean
+
+
+def test_scientific_notation_and_underscores_are_numbers_too():
+    redactor = Redactor(KEY)
+    plain = redactor.text("see 10999001 now")
+    assert redactor.text("see 1.0999001e+07 now") == redactor.text("see 10_999_001 now") == redactor.text("see 10999001.0 now") == plain
+
+
+def test_the_projects_own_sql_is_left_alone(project):
+    redactor = Redactor(KEY)
+    for path in sorted((project.root / "m4lib" / "concepts").rglob("*.sql")):
+        text = "\n".join(line for line in path.read_text().splitlines() if not line.lstrip().startswith("--"))
+        assert redactor.text(text) == text, path.name
