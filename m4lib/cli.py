@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,6 +24,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "evidence": ("m4lib.evidence.cli", "package, verify, scan, fetch or index evidence"),
     "demo": ("m4lib.pipeline.cli_demo", "all stages as notebooks, in sequence, redoing only what changed"),
     "doctor": ("m4lib.pipeline.cli_doctor", "what is installed, which data is there, whether Docker answers"),
+}
+
+# a path that cannot be used: the user's mistake, whichever function met it
+MISTAKES = {
+    errno.ENOENT, errno.EACCES, errno.EPERM, errno.EEXIST, errno.ENOTDIR, errno.EISDIR, errno.EROFS, errno.ENAMETOOLONG,
+    errno.ELOOP, errno.ENOSPC, errno.EDQUOT,
 }
 
 
@@ -49,3 +57,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     except BrokenPipeError:
         return 1
+    except OSError as error:
+        if error.filename is None or error.errno not in MISTAKES:
+            raise
+        place = error.filename2 or error.filename
+        print(f"m4lib {args.command}: {os.fsdecode(place)} cannot be read or written: {error.strerror}.", file=sys.stderr)
+        return 2

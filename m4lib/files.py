@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -17,6 +18,8 @@ from typing import Any
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path beside `target`; on success it is renamed onto `target`, on any error it is removed."""
     target = Path(target)
+    if not target.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
     target.parent.mkdir(parents=True, exist_ok=True)
     # the suffix is kept because writers choose their format by it
     beside = target.with_name(f".{uuid.uuid4().hex[:8]}.{target.name}")

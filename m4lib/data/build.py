@@ -62,6 +62,8 @@ def build(
     target = Path(db_path)
     if target.is_dir():
         raise M4Error(f"{target} is a folder: give the name of the database file.")
+    if not force:
+        refuse_other(target, spec)
     concepts = concepts and spec.name == "mimic-iv"
     old = None if force else manifests.read(target)
     same = manifests.unchanged_tables(old, spec, layout, ignore_extra_columns)
@@ -188,6 +190,20 @@ def default_memory_limit() -> str:
     except (ValueError, OSError, AttributeError):
         memory = 8 << 30
     return f"{min(6000, memory * 6 // 10 // 1_000_000)}MB"
+
+
+def refuse_other(target: Path, spec: schema.Source) -> None:
+    """M4Error when `target` is a file of another kind or the database of the other source: hours of work may be in it."""
+    try:
+        with open(target, "rb") as file:
+            head = file.read(12)
+    except OSError:
+        return  # there is none; whether one can be written is seen later
+    if head and head[8:] != b"DUCK":
+        raise M4Error(f"{target} exists and is no DuckDB database: give another name, or --force to replace it.")
+    other = manifests.source_of(target)
+    if other not in (None, spec.name):
+        raise M4Error(f"{target} holds {other}, not {spec.name}: give another name, or --force to replace it.")
 
 
 def remove_leftovers(target: Path, idle: float = 600.0) -> None:

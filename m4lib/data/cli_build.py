@@ -18,7 +18,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threads", type=int, metavar="N", help="processor threads (default: all)")
     parser.add_argument("--memory", metavar="SIZE", help="memory limit of DuckDB, e.g. 4GB (default: 6GB at most)")
     parser.add_argument("--no-concepts", action="store_true", help="base tables only")
-    parser.add_argument("--force", action="store_true", help="build anew even where nothing changed")
+    parser.add_argument("--force", action="store_true", help="build anew even where nothing changed, and over any other file")
     parser.add_argument("--ignore-extra-columns", action="store_true", help="leave columns out that no release has")
     parser.add_argument("--quiet", action="store_true", help="no progress bars")
 

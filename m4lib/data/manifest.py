@@ -79,6 +79,14 @@ def read(db_path: Path) -> dict[str, Any] | None:
     return None
 
 
+def source_of(db_path: Path) -> str | None:
+    """The source that the manifest beside `db_path` names, be it current or not."""
+    try:
+        return str(read_json(manifest_path(db_path))["source"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def unchanged_tables(old: dict[str, Any] | None, spec: Source, layout: Layout, ignore_extra: bool) -> set[Table]:
     """Tables whose file is the one that the old database was built from.
 

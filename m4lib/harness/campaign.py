@@ -193,6 +193,8 @@ def load_campaigns(path: str | os.PathLike[str]) -> list[Campaign]:
         raise M4Error(f"There is no params file {path}.")
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise M4Error(f"{path} is not valid YAML: it is no text.") from error
     except yaml.YAMLError as error:
         raise M4Error(f"{path} is not valid YAML: {str(error).splitlines()[0]}.") from error
     if not isinstance(raw, Mapping):

@@ -69,6 +69,8 @@ def load_params(path: str | os.PathLike[str], project: Project | None = None) ->
         raise M4Error(f"There is no params file {path}; {project.params} holds the ones that come with the project.")
     try:
         raw = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
+    except UnicodeDecodeError as error:
+        raise M4Error(f"{path} is not valid YAML: it is no text.") from error
     except yaml.YAMLError as error:
         raise M4Error(f"{path} is not valid YAML: {str(error).splitlines()[0]}.") from error
     unknown = set(raw) - KNOWN

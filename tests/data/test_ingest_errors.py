@@ -152,6 +152,18 @@ def test_wrong_source(source: str, other: str, tmp_path: Path) -> None:
         ingest(source, raw_folder(tmp_path / "raw", other), tmp_path / "x.duckdb", progress=False)
 
 
+def test_what_lies_there_is_not_replaced_by_another_source(built: tuple[Path, Path], tmp_path: Path) -> None:
+    _, db = built
+    before, eicu = db.read_bytes(), raw_folder(tmp_path / "eicu", "eicu")
+    with pytest.raises(M4Error, match="holds mimic-iv, not eicu"):
+        ingest("eicu", eicu, db, progress=False)
+    notes = write_file(tmp_path / "notes.txt", "a page of notes")
+    with pytest.raises(M4Error, match="no DuckDB database"):
+        ingest("eicu", eicu, notes, progress=False)
+    assert db.read_bytes() == before and notes.read_text() == "a page of notes"
+    assert ingest("eicu", eicu, db, progress=False, force=True)["source"] == "eicu"
+
+
 def test_folders_that_hold_nothing(tmp_path: Path) -> None:
     db = tmp_path / "x.duckdb"
     with pytest.raises(M4Error, match="no folder"):

@@ -33,6 +33,15 @@ def test_score(files, capsys):
     assert (status, err, result["reward"], result["task"]) == (0, "", 0.75, "mimic-meld-24h")
 
 
+@pytest.mark.parametrize("target", ["o.csv", "r.parquet", "sub/../o.csv"])
+def test_explanation_never_replaces_what_is_compared(files, capsys, target):
+    (files / "sub").mkdir()
+    before = [(files / name).read_bytes() for name in ("o.csv", "r.parquet")]
+    status, _, err = run(capsys, "--task", "mimic-meld-24h", "--output", files / "o.csv", "--reference", files / "r.parquet", "--explain", files / target)
+    assert status == 2 and err.count("\n") == 1 and "a file of its own" in err
+    assert [(files / name).read_bytes() for name in ("o.csv", "r.parquet")] == before
+
+
 def test_no_output_is_a_score(files, capsys):
     status, out, _ = run(capsys, "--task", "mimic-meld-24h", "--output", files / "none.csv", "--reference", files / "r.parquet")
     assert status == 0 and json.loads(out)["errors"] == 1
