@@ -112,8 +112,18 @@ def _check(outputs: Path) -> tuple[str, dict[str, str]]:
         return "", {}
     table = pd.concat(frames, ignore_index=True)
     table["same"] = table["equal"].str.lower().isin(["true", "1", "yes"])
-    per = {str(name): f"{int(group['same'].sum())} of {len(group)}" for name, group in table.groupby("table")}
-    return f"{int(table['same'].sum())} of {len(table)} printed numbers that can be compared are equal; each table page says why the rest differ.", per
+    table["absent"] = table["ours"].isna()
+
+    def count(group: pd.DataFrame) -> tuple[int, int, int]:
+        return int(group["same"].sum()), int((~group["absent"]).sum()), int(group["absent"].sum())
+
+    per = {}
+    for name, group in table.groupby("table"):
+        equal, known, absent = count(group)
+        per[str(name)] = ", ".join([f"{equal} of {known}"] * bool(known) + [f"{absent} not at hand"] * bool(absent))
+    equal, known, absent = count(table)
+    line = f"{equal} of {known} printed entries that can be computed from the runs at hand are equal."
+    return line + (f" {absent} cannot be computed; the pages of their tables say why." if absent else ""), per
 
 
 def write_report(params: Params, results: Sequence[StageResult]) -> Path:
