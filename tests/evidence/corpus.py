@@ -50,7 +50,14 @@ class Corpus:
     bad_lines: dict[str, int] = field(default_factory=dict)
 
     def survivors(self, texts: dict[str, str]) -> list[Plant]:
-        return [plant for plant in self.plants if any(re.search(pattern, texts[plant.form]) for pattern in plant.gone)]
+        runs = {form: set(re.findall(r"\d+", text)) for form, text in texts.items()}
+
+        def there(plant: Plant, pattern: str) -> bool:
+            if pattern.startswith("#"):  # a number by itself, not within a longer one
+                return pattern[1:] in (runs[plant.form] if pattern[1:].isdigit() else texts[plant.form])
+            return bool(re.search(pattern, texts[plant.form]))
+
+        return [plant for plant in self.plants if any(there(plant, pattern) for pattern in plant.gone)]
 
     def lost(self, texts: dict[str, str]) -> list[Innocent]:
         return [innocent for innocent in self.innocents if innocent.text not in texts[innocent.form]]
@@ -89,7 +96,7 @@ class Words:
 
 
 def digits_alone(value: str) -> str:
-    return rf"(?<!\d){re.escape(value)}(?!\d)"
+    return f"#{value}"
 
 
 # --- what is planted -------------------------------------------------------------------------------------------------
