@@ -115,7 +115,7 @@ _VALUE = re.compile(r"P?\d[\dA-Z-]*(?:\.0+)?|P[0-9A-Z]{2,6}")
 _ITEM_CONTEXT = re.compile(r"(?i)(?:item_?ids?|item|icd\w*|code|gsn|ndc|version|\bv)[\\\"'`\s:=(]{0,6}(?:in\s*\()?\Z")
 
 # --- places ----------------------------------------------------------------------------------------------------------
-_NEUTRAL_ROOTS = r"(?:work|data|tmp|usr|bin|sbin|lib|lib64|opt|etc|proc|sys|dev|agent|benchmark|run|home/(?:agent|benchagent|user))"
+_NEUTRAL_ROOTS = r"(?:v\d|api|work|data|tmp|usr|bin|sbin|lib|lib64|opt|etc|proc|sys|dev|agent|benchmark|run|home/(?:agent|benchagent|user))"
 _PATHS = re.compile(r"(?<![\w.~/<:$*)}\]-])/(?!" + _NEUTRAL_ROOTS + r"(?:/|\b))(?!/)(?:[\w.+@~-]+/)+(?P<base>[\w.+@~-]*)")
 _WINDOWS = re.compile(r"(?<![A-Za-z])[A-Za-z]:(?:\\{1,4}|/)(?:[\w .+@~-]+(?:\\{1,4}|/))+(?P<base>[\w.+@~-]*)")
 _HOME = re.compile(r"(?<![\w])~[a-z][\w-]*/|(?<![\w/])/(?:home|Users)/(?!agent\b|benchagent\b|user\b)[\w.-]+")

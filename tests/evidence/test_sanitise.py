@@ -132,7 +132,7 @@ def test_places_are_neutral(text, gone):
     assert gone not in Redactor(KEY, hosts=["ward-server-17"]).text(text)
 
 
-@pytest.mark.parametrize("text", ["./output.csv", "mg/dL and mL/kg/h", "https://doi.org/10.1001/jama.2016.0287", "/work/database.duckdb", "SELECT a/b/c", "and/or", "127.0.0.1", "2.1.119"])
+@pytest.mark.parametrize("text", ["./output.csv", "mg/dL and mL/kg/h", "https://doi.org/10.1001/jama.2016.0287", "/work/database.duckdb", "SELECT a/b/c", "and/or", "127.0.0.1", "2.1.119", "POST /v1/messages"])
 def test_what_is_no_private_place_stays(text):
     assert Redactor(KEY).text(text) == text
 
