@@ -45,11 +45,9 @@ class OneRun:
             model=None if run.key.model == "default" else run.key.model, effort=self.effort, trial=run.key.trial,
             campaign=self.campaign, script=self.script,
         )
-        held = self.published(spec)
-        if held:
-            return held  # the worker that did it died before it could say so
+        held = self.published(spec)  # the worker that did it died before it could say so
         try:
-            return run_one(spec, self.settings)
+            return news(held or run_one(spec, self.settings))
         except EngineUnavailable:
             # the run is given back only when this host can take another one, or it would use up those of the others
             await_engine(ENGINE_SECONDS)
@@ -61,6 +59,15 @@ class OneRun:
         found = newest_of(self.settings.results_root.glob(f"{spec.key}_[0-9]*/result.json"), resolve_effort(spec.agent, self.effort))
         entry = found.get(RunKey(spec.card.name, spec.condition, spec.schema, spec.model or "default", spec.trial))
         return entry[1] if entry and is_complete(entry[1]) else None
+
+
+def news(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What the dispatcher is told of a record: it is on disk, and a worker keeps what it returns for a while."""
+    agent, tests = record["agent_result"], record["test_results"]
+    return {
+        "run_id": record["run_id"], "agent_result": {"failure_reason": agent.get("failure_reason"), "returncode": agent.get("returncode")},
+        "test_results": {"reward": tests.get("reward"), "errors": tests.get("errors")},
+    }
 
 
 def await_engine(seconds: float) -> bool:

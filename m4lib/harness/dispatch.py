@@ -135,7 +135,8 @@ def open_cluster(parallel: int, scheduler: str | None) -> tuple[Any, Any]:
     from distributed import Client, LocalCluster
 
     # a worker that dies (or is killed) has its run redone elsewhere; more deaths of the same run than this are its fault
-    dask.config.set({"distributed.scheduler.allowed-failures": 2, "distributed.comm.timeouts.connect": "15s",
+    # and no profile: a worker that samples its own stack for hours grows by half a megabyte a run
+    dask.config.set({"distributed.worker.profile.enabled": False, "distributed.scheduler.allowed-failures": 2, "distributed.comm.timeouts.connect": "15s",
                      "distributed.admin.log-format": "%(message)s", "logging.distributed": "error"})
     if scheduler:
         try:

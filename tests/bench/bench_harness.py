@@ -27,7 +27,7 @@ from m4lib.project import find_project
 from tests.harness.lab import Lab, Watch, campaign, make_lab
 from tests.harness.site import QUERY, Site, make_site
 
-MOST_SECONDS, MOST_GROWTH = 1.5, 64 << 20
+MOST_SECONDS, MOST_GROWTH = 1.5, 8 << 20
 HARDENED = ("--read-only", "--cap-drop=ALL", "--security-opt=no-new-privileges", "--user=10001:10001", "--pids-limit=256", "--memory=512m",
             "--memory-swap=512m", "--cpus=2", "--tmpfs=/tmp", "--log-driver=none", "--network=none")
 

@@ -238,7 +238,7 @@ def test_a_run_that_is_published_is_not_done_again_when_its_worker_died_with_the
     job = bench.job(campaign("scripted", 2, script=sleeper(0)))
     one = OneRun(job.settings, job.campaign.name, job.campaign.reasoning_effort, job.cards, sleeper(0))
     first = one(job.planned[0], 1)
-    assert one(job.planned[0], 1) == json.loads((bench.results / first["run_id"] / "result.json").read_text())
+    assert (bench.results / first["run_id"] / "result.json").is_file() and one(job.planned[0], 1) == first
     assert one(job.planned[1], 1)["run_id"] != first["run_id"]
     assert [bench.attempts(trial) for trial in (1, 2)] == [["finished"], ["finished"]]
 
@@ -347,4 +347,4 @@ def test_fifty_runs_leave_nothing(bench: Bench, engine: Engine) -> None:
     assert sorted(path.name for path in bench.results.glob(".*")) == [".attempts", ".lock"]
     left = watch.left(engine)
     assert left.pop("descriptors") <= 4 and set(left.values()) == {0}, left
-    assert watch.growth(20, 50) < 24 << 20
+    assert watch.growth(20, 50) < 3 << 20
