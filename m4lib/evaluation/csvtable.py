@@ -109,7 +109,7 @@ class CsvTable:
         # Arrow takes 0x1F for a whole number and pandas does not
         hexadecimal = b"x" in chunk or b"X" in chunk
         # more than 15 digits: pandas 2.3 may not read the nearest double
-        long = bool(types) and _LONG in chunk.translate(_DIGITS)
+        long = pa.float64() in types.values() and _LONG in chunk.translate(_DIGITS)
         chosen = {at: kind for at, kind in types.items() if not (hexadecimal if kind == pa.int64() else long)}
         try:
             table = _arrow(chunk, self._width, places, chosen, lines_in_quotes)

@@ -28,6 +28,7 @@ class Tally:
     scale: float | None = None  # None: the reference has no number in this column
 
     def __post_init__(self) -> None:
+        self._finite = bool(np.isfinite(self.truth).all())
         low, high = (f.reduce(self.truth, initial=start) for f, start in ((np.fmin, np.inf), (np.fmax, -np.inf)))
         if low <= high:
             with np.errstate(invalid="ignore"):
@@ -35,12 +36,12 @@ class Tally:
 
     def add(self, truth: np.ndarray, agent: np.ndarray) -> None:
         """Two float64 arrays of joined rows, NaN for null."""
+        if self._finite and np.array_equal(truth, agent):
+            self.matched += len(truth)
+            return
         with np.errstate(invalid="ignore", over="ignore"):
             off = np.abs(truth - agent)
             near = int(np.count_nonzero(off <= self.tolerance))
-            if near == len(off) and self.tolerance == 0:
-                self.matched += near
-                return
             neither = np.isnan(truth) & np.isnan(agent)
             self.matched += near + int(np.count_nonzero(neither))
             cell = np.fmin(off / (self.scale or 1.0), 1.0)  # fmin: one side no number counts 1
