@@ -20,7 +20,6 @@ def here(tmp_path, monkeypatch):
 @pytest.mark.parametrize("arguments", [
     ["synthesize", "--source", "eicu", "--stays", "1", "--quiet", "--out", "file/in"],
     ["paper", "--quiet", "--out", "file"],
-    ["paper", "--quiet", "--out", "file/in"],
     [*EVALUATE, "file/in.parquet"],
     [*EVALUATE, "."],
     ["run", "--dry-run", "--params", "file"],

@@ -1,7 +1,7 @@
 """What an agent wrote, without what it saw: credentials, shifted times, ages and result rows out, identifiers replaced.
 
     redactor = Redactor(key)
-    redactor.text("stay 30000153 had SOFA 4 on 2150-03-01")   # "stay stay-kfhaebmdcj had SOFA 4 on [time withheld]"
+    redactor.text("stay 39000153 had SOFA 4 on 2150-03-01")   # "stay stay-kfhaebmdcj had SOFA 4 on [time withheld]"
 
 Texts come in any dress: prose, code, SQL, Markdown, JSON in a string, escaped once or more. So a line may begin after a
 real line feed or after a written `\\n`, and a number may follow a letter (`\\n10000032`): boundaries are digits, not words.
