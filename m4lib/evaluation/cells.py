@@ -69,7 +69,7 @@ def numbers(cells: pa.Array) -> np.ndarray | None:
             ends = pc.min_max(cells)
             if ends["max"].as_py() >= EXACT or ends["min"].as_py() <= -EXACT:
                 return None
-        return cells.to_numpy(zero_copy_only=False).astype(np.float64, copy=False)
+        return _doubles(cells)
     if cells.null_count == len(cells):
         return np.full(len(cells), np.nan)
     long = pc.fill_null(pc.greater(pc.binary_length(cells), 16), False)
@@ -85,6 +85,15 @@ def numbers(cells: pa.Array) -> np.ndarray | None:
         if quick is not None:
             return quick
     return _read_numbers(cells)
+
+
+def _doubles(cells: pa.Array | pa.ChunkedArray) -> np.ndarray:
+    """Whole numbers as float64, NaN for null, converted chunk by chunk into one array."""
+    made, start = np.empty(len(cells)), 0
+    for chunk in cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]:
+        made[start : start + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
+        start += len(chunk)
+    return made
 
 
 def _read_numbers(cells: pa.Array) -> np.ndarray | None:

@@ -17,7 +17,7 @@ from m4lib.evaluation.contract import EvaluationError
 from m4lib.evaluation.opening import MAX_COLUMNS, Opened, pieces
 
 Block = dict[str, Any]
-_ROWS = 1 << 18  # rows a block
+_ROWS = 1 << 20  # rows a block
 MAX_ROWS = 1_000_000_000
 _FAILURES = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError, NotImplementedError)
 
