@@ -168,6 +168,8 @@ def _check_tier(tier: Any, where: str) -> None:
     for entry in ("conditions", "schemas", "models"):
         if entry in tier and not isinstance(tier[entry], list):
             raise M4Error(f"{where}: `{entry}` must be a list, not {tier[entry]!r}.")
+        if entry in tier and not tier[entry]:
+            raise M4Error(f"{where}: `{entry}` is empty, so the tier would have no runs; leave the entry out for its default.")
     _trials(tier.get("trials", 1), where)
     for condition in tier["conditions"]:
         if condition not in (*CONDITIONS, MAPPED_CONDITION):

@@ -15,6 +15,7 @@ from m4lib.project import Project, find_project
 
 STAGES = ("build", "dispatch", "evaluate", "bootstrap", "tables", "figures", "audit")
 SOURCES = ("mimic-iv", "eicu")
+ENTRIES = {"data": ("raw",), "bootstrap": ("resamples", "seed"), "build": ("threads", "memory_limit")}
 KNOWN = {"name", "outputs", "stages", "data", "schemas", "campaigns", "docker", "evidence", "bootstrap", "build"}
 
 
@@ -81,6 +82,14 @@ def load_params(path: str | os.PathLike[str], project: Project | None = None) ->
     if wrong:
         raise M4Error(f"{path.name} names unknown stages: {', '.join(wrong)}; known are {', '.join(STAGES)}.")
     data = raw.get("data") or {}
+    for entry, known in ENTRIES.items():
+        given = [(f"{entry}.{source}", options) for source, options in data.items()] if entry == "data" else [(entry, raw.get(entry))]
+        for place_, options in given:
+            if options is not None and not isinstance(options, dict):
+                raise M4Error(f"{path.name}: `{place_}` must hold entries, such as `{known[0]}: ...`.")
+            odd = sorted(set(options or {}) - set(known))
+            if odd:
+                raise M4Error(f"{path.name}: `{place_}` has unknown entries: {', '.join(odd)}; known are {', '.join(known)}.")
     wrong = [source for source in data if source not in SOURCES]
     if wrong:
         raise M4Error(f"{path.name} names unknown data sources: {', '.join(wrong)}; known are {', '.join(SOURCES)}.")

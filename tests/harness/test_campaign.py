@@ -134,3 +134,9 @@ def test_mapped_skills_exist_on_transformed_schemas_only(project, cards, task_se
     assert {run.key.condition for run in expand(campaign, cards, task_sets)} == {"with-skill", "with-skill-mapped"}
     with pytest.raises(M4Error, match="choose a transformed schema"):
         materialize(cards["mimic-meld-24h"], "with-skill-mapped", "native", "codex", project)
+
+
+@pytest.mark.parametrize("entry", ["models", "schemas"])
+def test_an_empty_list_is_refused(entry):
+    with pytest.raises(M4Error, match=f"`{entry}` is empty"):
+        parse_campaign({"campaign": "x", "agent": "nop", "tiers": [{"tasks": ["eicu-gcs"], "conditions": ["no-skill"], entry: []}]})

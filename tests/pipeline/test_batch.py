@@ -111,6 +111,9 @@ def test_interrupt_records_nothing_and_the_next_call_goes_on(checkout):
     ("campaign: [x]", "unknown entries: campaign"),
     ("data: {mimic: {}}", "unknown data sources: mimic"),
     ("a: [", "not valid YAML"),
+    ("data: {mimic-iv: {rwa: /x}}", "`data.mimic-iv` has unknown entries: rwa"),
+    ("data: {mimic-iv: /x}", "`data.mimic-iv` must hold entries"),
+    ("bootstrap: {sed: 1}", "`bootstrap` has unknown entries: sed"),
 ])
 def test_wrong_params_are_named(checkout, text, message):
     (checkout.params / "small.yaml").write_text(text)
