@@ -16,6 +16,7 @@ from m4lib.errors import M4Error
 from m4lib.harness.conditions import CONDITIONS, SCHEMAS, SKILL_DIRS, check_conditions, materialize, rawsql_skill
 from m4lib.harness.skills import Skill, frontmatter, load_skill
 from m4lib.project import Project
+from tests.conftest import existing
 
 from .conftest import SPEC_TASKS, TASKS
 
@@ -110,8 +111,7 @@ def test_decoy_keeps_what_is_not_shared(project: Project, cards: dict[str, Card]
 
 def test_decoys_are_those_of_the_campaign_facts(project: Project, cards: dict[str, Card]) -> None:
     facts = project.shared / "facts/harness/campaigns.yaml"
-    if not facts.exists():
-        pytest.skip("the campaign facts are not on this machine")
+    existing(facts, "the campaign facts")
     catalog = {task["name"]: task for task in yaml.safe_load(facts.read_text(encoding="utf-8"))["task_catalog"]}
     assert {name: card.decoy for name, card in cards.items()} == {name: task["decoy"] for name, task in catalog.items()}
     assert {name: card.operational_spec for name, card in cards.items()} == {name: task["spec"] for name, task in catalog.items()}

@@ -16,6 +16,7 @@ import pytest
 
 from m4lib.harness import images
 from m4lib.harness.docker_host import Engine
+from tests.harness.lab import required
 
 BRIDGE = "m4test0"  # a second engine without a bridge of its own would delete the first one's
 
@@ -60,7 +61,7 @@ class PrivateEngine:
 def private_engine() -> Iterator[PrivateEngine]:
     """Skips where there are no rights for it."""
     if os.getuid() != 0 or not shutil.which("dockerd") or not shutil.which("ip"):
-        pytest.skip("a private engine needs root, dockerd and ip")
+        required("a private engine needs root, dockerd and ip")
     subprocess.run(["ip", "link", "add", BRIDGE, "type", "bridge"], capture_output=True)
     subprocess.run(["ip", "addr", "add", "172.31.251.1/24", "dev", BRIDGE], capture_output=True)
     subprocess.run(["ip", "link", "set", BRIDGE, "up"], check=True, capture_output=True)

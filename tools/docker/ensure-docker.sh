@@ -42,7 +42,7 @@ if ! command -v dockerd >/dev/null; then
     exit 1
   fi
   export DEBIAN_FRONTEND=noninteractive
-  { apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io iptables; } >"$state/apt.log" 2>&1 9>&- ||
+  { apt-get update -qq && apt-get install -y -qq --no-install-recommends docker.io iptables iproute2; } >"$state/apt.log" 2>&1 9>&- ||
     { tail -20 "$state/apt.log" >&2; exit 1; }
   ready && exit 0 # a service manager may have started it
 fi
