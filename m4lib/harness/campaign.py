@@ -17,10 +17,9 @@ import yaml
 
 from m4lib.cards import Card
 from m4lib.errors import M4Error
+from m4lib.harness.conditions import CONDITIONS, SCHEMAS
+from m4lib.harness.conditions import MAPPED as MAPPED_CONDITION
 
-CONDITIONS = ("no-skill", "with-skill", "with-skill-all", "with-skill-decoy", "with-skill-rawsql", "operational-spec")
-MAPPED_CONDITION = "with-skill-mapped"  # skills whose table names follow the transformed schema
-SCHEMAS = ("native", "obfuscated", "restructured")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a campaign: it names a folder
 AGENTS = ("codex", "claude", "gemini", "pi-ollama", "oracle", "nop", "scripted")
 TEST_AGENTS = ("oracle", "nop", "scripted")  # never publishable

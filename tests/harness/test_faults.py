@@ -14,6 +14,7 @@ import pytest
 from m4lib.errors import InfrastructureError
 from m4lib.harness import replay
 from m4lib.harness.docker_host import Engine
+from tests.harness.lab import required
 from tests.harness.site import QUERY, Site
 
 pytestmark = pytest.mark.docker
@@ -64,7 +65,7 @@ def test_main_process_killed_by_the_kernel_of_the_host(engine: Engine, clean: Si
         os.kill(engine.client.api.inspect_container(container)["State"]["Pid"], 9)
 
     if os.getuid() != 0:
-        pytest.skip("only root may kill the container's process")
+        required("only root may kill the container's process")
     thread = meanwhile(engine, clean, kill)
     with pytest.raises(InfrastructureError, match="killed from outside"):
         clean.run(script=SLEEP, engine=engine)
@@ -193,7 +194,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     place = tmp_path / "small"
     place.mkdir()
     if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=200m", "tmpfs", place], capture_output=True).returncode:
-        pytest.skip("a small disk can only be mounted by root")
+        required("a small disk can only be mounted by root")
     yield place
     subprocess.run(["umount", "-l", place], check=True)
 
