@@ -82,6 +82,12 @@ def test_files_explain_themselves(path: Path) -> None:
     assert not re.search(r"\bCREATE\b|[{}]", text), "a plain SELECT without templates"
 
 
+@pytest.mark.parametrize("concept", graph.load().values(), ids=lambda concept: concept.name)
+def test_a_concept_can_be_selected_from(concept: graph.Concept) -> None:
+    """Put between brackets as it is, it is one statement: no comment at its end swallows the bracket."""
+    assert len(duckdb.extract_statements(f"SELECT * FROM ({concept.sql})")) == 1
+
+
 def test_dependencies_are_relations_not_own_names() -> None:
     needs = graph.dependencies(
         """

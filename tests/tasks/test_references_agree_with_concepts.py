@@ -12,7 +12,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from m4lib.cards import get_card
+from m4lib.cards import get_card, load_cards
 from m4lib.duck import connect
 from m4lib.project import Project
 from m4lib.tasks.reference import reference_sql
@@ -90,6 +90,12 @@ def numbers(con: duckdb.DuckDBPyConnection, relation: str) -> set[str]:
     """The columns of the relation that hold numbers or flags."""
     rows = con.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     return {str(row[0]) for row in rows if not str(row[1]).startswith(("VARCHAR", "TIMESTAMP", "DATE"))}
+
+
+def test_a_reference_can_be_selected_from(project: Project) -> None:
+    """Put between brackets as it is, it is one statement: no comment at its end swallows the bracket."""
+    for card in load_cards(project.tasks).values():
+        assert len(duckdb.extract_statements(f"SELECT * FROM ({reference_sql(card)})")) == 1, card.name
 
 
 def test_every_mimic_family_is_compared(project: Project) -> None:

@@ -10,4 +10,5 @@ SELECT
     starttime,
     endtime
 FROM mimiciv_icu.inputevents
-WHERE itemid = 221653 -- Dobutamine
+-- Dobutamine
+WHERE itemid = 221653

@@ -10,4 +10,5 @@ SELECT
     starttime,
     endtime
 FROM mimiciv_icu.inputevents
-WHERE itemid = 221662 -- Dopamine
+-- Dopamine
+WHERE itemid = 221662

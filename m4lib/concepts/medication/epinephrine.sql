@@ -10,4 +10,5 @@ SELECT
     starttime,
     endtime
 FROM mimiciv_icu.inputevents
-WHERE itemid = 221289 -- Epinephrine
+-- Epinephrine
+WHERE itemid = 221289

@@ -10,4 +10,5 @@ SELECT
     starttime,
     endtime
 FROM mimiciv_icu.inputevents
-WHERE itemid = 221986 -- Milrinone
+-- Milrinone
+WHERE itemid = 221986

@@ -15,4 +15,5 @@ SELECT
     starttime,
     endtime
 FROM mimiciv_icu.inputevents
-WHERE itemid = 221906 -- Norepinephrine
+-- Norepinephrine
+WHERE itemid = 221906

@@ -10,4 +10,5 @@ SELECT
     starttime,
     endtime
 FROM mimiciv_icu.inputevents
-WHERE itemid = 221749 -- Phenylephrine
+-- Phenylephrine
+WHERE itemid = 221749

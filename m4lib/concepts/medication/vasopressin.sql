@@ -10,4 +10,5 @@ SELECT
     starttime,
     endtime
 FROM mimiciv_icu.inputevents
-WHERE itemid = 222315 -- Vasopressin
+-- Vasopressin
+WHERE itemid = 222315
