@@ -9,11 +9,12 @@ import shutil
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 CONTROL = {".cache", ".claude", ".codex", ".gemini", ".pi", ".skills", ".config", ".local", ".npm", "__pycache__"}
 DATABASES = (".duckdb", ".duckdb.wal", ".db", ".sqlite", ".sqlite-shm", ".sqlite-wal", ".sqlite3")
 KEEP_TOTAL, KEEP_COUNT = 64 << 20, 500
+LONGEST_ROW = 1 << 20  # characters
 
 
 @dataclass
@@ -96,13 +97,39 @@ def output_summary(path: Path) -> dict[str, Any]:
     rows = 0
     try:
         with open(path, encoding="utf-8", errors="replace", newline="") as text:
-            reader = csv.reader(text)
+            lines = _Lines(text)
+            reader = csv.reader(lines)
             columns = [name[:200] for name in next(reader, [])][:1000]
-            rows = sum(1 for row in reader if row)
+            lines.row = 0
+            for row in reader:
+                rows += bool(row)
+                lines.row = 0
     except csv.Error:
         with open(path, "rb") as handle:
             rows = max(0, sum(block.count(b"\n") for block in iter(lambda: handle.read(1 << 20), b"")) - 1)
     return {"columns": columns, "rows": rows, "sha256": digest.hexdigest(), "bytes": path.stat().st_size}
+
+
+class _Lines:
+    """Lines one by one; csv.Error at a row that has no end, which the reader would take into memory whole.
+
+    `row` counts the characters of the row that is being read; whoever takes a row sets it to 0.
+    """
+
+    def __init__(self, text: TextIO) -> None:
+        self.text, self.row = text, 0
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self.text.readline(LONGEST_ROW)
+        self.row += len(line)
+        if self.row >= LONGEST_ROW:
+            raise csv.Error("a row without an end")
+        if not line:
+            raise StopIteration
+        return line
 
 
 def remove_tree(folder: Path) -> None:

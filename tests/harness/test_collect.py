@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from m4lib.cards import load_cards
 from m4lib.harness.collect import Collected, collect, output_summary, remove_tree
+from m4lib.harness.isolation import Limits
 from m4lib.harness.supervise import TraceFile, disk_usage
+from m4lib.project import Project
 
 
 @pytest.fixture
@@ -93,6 +97,36 @@ def test_output_summary_of_bytes_that_are_no_csv(tmp_path: Path) -> None:
     path = tmp_path / "output.csv"
     path.write_bytes(os.urandom(5000) + b"\0" * 10)
     assert output_summary(path)["bytes"] == 5010
+
+
+@pytest.mark.parametrize("content", [b"34100191,2196-02-25 03:00:00,127.0,0.24278215223097113\n", b"1", b"1,", b'"1\n",'])
+def test_a_large_output_is_never_in_memory_whole(work: Path, content: bytes) -> None:
+    """Rows, or a line, cell or row that does not end."""
+    size = 32 << 20
+    with open(work / "output.csv", "wb") as handle:
+        handle.write(b"a,b,c,d\n")
+        for _ in range(32):
+            handle.write(content * (size // 32 // len(content)))
+    tracemalloc.start()
+    try:
+        found = take(work, output_limit=2 * size)
+        assert found.output is not None
+        summary = output_summary(found.output)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert summary["bytes"] == found.output_bytes > 31 << 20 and summary["columns"] == ["a", "b", "c", "d"]
+    assert peak < size // 2, peak
+
+
+def test_the_limit_lets_every_right_answer_through(project: Project) -> None:
+    """The largest reference with a double of 18 characters in each column that is neither stay nor time."""
+    sizes = [
+        card.paper["reference_rows"] * (8 + 1 + 19 + 1 + 19 * (len(card.evaluation["required_columns"]) - 2))
+        for card in load_cards(project.tasks).values()
+    ]
+    limits = Limits()
+    assert 900 << 20 < max(sizes) < limits.output < limits.file < limits.work
 
 
 def test_trace_keeps_head_and_tail(tmp_path: Path) -> None:
