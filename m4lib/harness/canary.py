@@ -19,7 +19,7 @@ from typing import Any
 
 from m4lib.cards import Card
 from m4lib.errors import M4Error
-from m4lib.files import read_json, write_json
+from m4lib.files import read_json, sha256_text, write_json
 from m4lib.harness import images, isolation, record, replay
 from m4lib.harness.agents import get_agent
 from m4lib.harness.agents.base import Agent, Launch, Task
@@ -44,24 +44,35 @@ class Adversary(Agent):
         return Launch(argv, {}, {f"{HOME}/probes.py": script, f"{HOME}/ask.json": self.ask})
 
 
-def require_canary(card: Card, settings: HarnessSettings, agent: str, *, schema: str = "native", engine: Engine | None = None) -> dict[str, Any]:
+def require_canary(
+    card: Card, settings: HarnessSettings, agent: str, *, schema: str = "native", rows: tuple[str, ...] = (), engine: Engine | None = None,
+) -> dict[str, Any]:
     """The record of a canary that passed in the set-up of `agent`; a new one unless the same harness and image had one.
 
+    rows: values that were deleted from the database before it was served. A record counts only for what it looked for: one
+        that did not search for these rows, and for the names of the relations that `card` drops, is not accepted.
     Raises M4Error that names the leaks when the adversary found any: no run may start then.
     """
     like = get_agent(agent)
     harness = record.package_hash("harness")
+    wanted = _sought(card, rows)
     for path in sorted((settings.results_root / FOLDER).glob("*/result.json")):
         with contextlib.suppress(OSError, ValueError, KeyError):
             held = read_json(path)
             same = (held["provenance"]["harness_sha256"], held["schema"], held["like"]) == (harness, schema, like.name)
-            if held["canary_passed"] and same and held["provenance"]["image_id"] == _image(settings, like, engine):
+            sought = all(set(wanted[kind]) <= set(held["canary_sought"][kind]) for kind in wanted)
+            if held["canary_passed"] and same and sought and held["provenance"]["image_id"] == _image(settings, like, engine):
                 return dict(held)
-    found = leak_canary(card, settings, schema=schema, like=like, engine=engine)
+    found = leak_canary(card, settings, schema=schema, like=like, rows=rows, engine=engine)
     if not found["canary_passed"]:
         leaks = ", ".join(entry["name"] for entry in found["canary_report"]["leaks"]) or "too few probes ran, or the proxy let something through"
         raise M4Error(f"The leak canary failed, so no run may start: {leaks} (see {settings.results_root / FOLDER / found['run_id']}).")
     return found
+
+
+def _sought(card: Card, rows: tuple[str, ...]) -> dict[str, list[str]]:
+    """What a canary has to search the database for. Of rows only their hashes: a record holds no patient's values."""
+    return {"relations": sorted(card.drop), "rows": sorted(map(sha256_text, rows))}
 
 
 def _image(settings: HarnessSettings, like: Agent, engine: Engine | None) -> str:
@@ -130,6 +141,7 @@ def leak_canary(
     done |= {
         "task": "leak-canary", "condition": "adversarial", "trial": 0, "like": like.name if like else None, "canary_passed": validation["passed"],
         "canary_report": {"leak_found": bool(leaks), "probes": report, "leaks": leaks}, "canary_validation": validation,
+        "canary_sought": _sought(card, rows),
     }
     write_json(folder / "result.json", done)
     return done

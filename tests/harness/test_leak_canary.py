@@ -42,6 +42,19 @@ def test_a_campaign_needs_a_canary_that_passed_and_asks_once(engine: Engine, cle
         require_canary(clean.card, clean.settings, "nop", engine=engine)
 
 
+def test_a_canary_counts_only_for_what_it_looked_for(engine: Engine, clean: Site) -> None:
+    """A record that did not search for deleted rows, or dropped relations, is not accepted in the place of one that did."""
+    first = require_canary(clean.card, clean.settings, "nop", engine=engine)
+    assert first["canary_sought"] == {"relations": ["hospital.answers"], "rows": []}
+    second = require_canary(clean.card, clean.settings, "nop", rows=("a deleted row",), engine=engine)
+    assert second["run_id"] != first["run_id"] and "a deleted row" not in json.dumps(second)
+    assert require_canary(clean.card, clean.settings, "nop", rows=("a deleted row",), engine=engine)["run_id"] == second["run_id"]
+    more = replace(clean.card, drop=(*clean.card.drop, "hospital.more_answers"))
+    assert require_canary(more, clean.settings, "nop", engine=engine)["run_id"] not in (first["run_id"], second["run_id"])
+    with pytest.raises(M4Error, match="no run may start: dropped_rows_in_bytes"):  # these bytes are in every Parquet file
+        require_canary(clean.card, clean.settings, "nop", rows=("PAR1",), engine=engine)
+
+
 def test_the_adversary_finds_what_a_careless_container_leaves_open(engine: Engine, clean: Site, tmp_path: Path) -> None:
     """The positive control: without it, a probe that cannot find anything would look like safety."""
     work = tmp_path / "careless"
