@@ -1,100 +1,97 @@
-"""A Docker Engine of one's own, beside the one in use, so that a test may kill it: own state, own bridge, no firewall rules."""
+"""A Docker Engine of the tests' own, beside the machine's, that may be killed and restarted."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+import psutil
 
-from m4lib.harness import images
-from m4lib.harness.docker_host import Engine
 from tests.harness.lab import required
-
-BRIDGE = "m4test0"  # a second engine without a bridge of its own would delete the first one's
 
 
 class PrivateEngine:
-    """`host` is what DOCKER_HOST has to be."""
+    """dockerd with its own bridge, folders and socket. It shares nothing with the first but the kernel.
+
+    `host` is what DOCKER_HOST has to be. Never without a bridge: `--bridge=none` would delete the first engine's.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.host = f"unix://{root}/docker.sock"
+        self.host = f"unix://{root}/s"
+        self.bridge = f"m4t{uuid.uuid4().hex[:8]}"
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        # a killed engine leaves these, and believes them
-        (self.root / "docker.pid").unlink(missing_ok=True)
-        (self.root / "exec" / "containerd" / "containerd.pid").unlink(missing_ok=True)
-        log = open(self.root / "dockerd.log", "ab")  # noqa: SIM115 - handed over to the engine
-        self.process = subprocess.Popen(
-            ["dockerd", "--data-root", self.root / "data", "--exec-root", self.root / "exec", "--pidfile", self.root / "docker.pid",
-             "-H", self.host, "--bridge", BRIDGE, "--iptables=false", "--ip-masq=false"],
-            stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True,
-        )
-        log.close()
-        for _ in range(300):
-            if subprocess.run(["docker", "-H", self.host, "info"], capture_output=True).returncode == 0:
-                return
-            assert self.process.poll() is None, (self.root / "dockerd.log").read_text()[-1500:]
+        for pidfile in (self.root / "pid", self.root / "x" / "containerd" / "containerd.pid"):
+            pidfile.unlink(missing_ok=True)  # left by `kill`; the engine would believe them
+        with open(self.root / "log", "ab") as log:
+            self.process = subprocess.Popen(
+                ["dockerd", f"--bridge={self.bridge}", "--iptables=false", "--ip-masq=false", f"--data-root={self.root / 'data'}",
+                 f"--exec-root={self.root / 'x'}", f"--pidfile={self.root / 'pid'}", "-H", self.host],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            )
+        deadline = time.monotonic() + 60
+        while self._docker("info", check=False):
+            assert self.process.poll() is None and time.monotonic() < deadline, (self.root / "log").read_text()[-1500:]
             time.sleep(0.2)
-        raise AssertionError("the private engine did not come up")
 
-    def kill(self, number: int = signal.SIGKILL) -> None:
+    def _docker(self, *words: str, check: bool = True) -> int:
+        return subprocess.run(["docker", "-H", self.host, *words], check=check, timeout=300, capture_output=True).returncode
+
+    def load(self, *tags: str) -> None:
+        """Copy images from the engine that DOCKER_HOST names, layer by layer."""
+        saved = self.root / "images.tar"
+        subprocess.run(["docker", "save", "-o", str(saved), *tags], check=True, timeout=300)
+        self._docker("load", "-q", "-i", str(saved))
+        saved.unlink()
+
+    def kill(self) -> None:
+        """As in a crash: no chance to stop or note anything. Its containerd dies with it."""
         assert self.process is not None
-        self.process.send_signal(number)
-        self.process.wait(60)
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(timeout=20)
 
-    def connect(self, monkeypatch: pytest.MonkeyPatch) -> Engine:
-        monkeypatch.setenv("DOCKER_HOST", self.host)
-        return Engine()
+    def remove(self) -> None:
+        """End it and remove everything that it had."""
+        if self.process is not None and self.process.poll() is None:
+            self.kill()  # nothing of it is to be kept, so it need not stop in good order
+        left = [p for p in psutil.process_iter(["cmdline"]) if any(str(self.root) in word for word in p.info["cmdline"] or [])]
+        for process in left:  # its containerd and what watches its containers
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(left, timeout=3)
+        subprocess.run(["ip", "link", "delete", self.bridge], capture_output=True)
+        # what a killed engine left mounted
+        for line in reversed(Path("/proc/self/mounts").read_text().splitlines()):
+            place = line.split()[1]
+            if place.startswith(f"{self.root}/"):
+                subprocess.run(["umount", "-l", place], capture_output=True)
+        shutil.rmtree(self.root, ignore_errors=True)
 
 
 @contextmanager
 def private_engine() -> Iterator[PrivateEngine]:
-    """Skips where there are no rights for it."""
-    if os.getuid() != 0 or not shutil.which("dockerd") or not shutil.which("ip"):
-        required("a private engine needs root, dockerd and ip")
-    subprocess.run(["ip", "link", "add", BRIDGE, "type", "bridge"], capture_output=True)
-    subprocess.run(["ip", "addr", "add", "172.31.251.1/24", "dev", BRIDGE], capture_output=True)
-    subprocess.run(["ip", "link", "set", BRIDGE, "up"], check=True, capture_output=True)
-    root = Path(tempfile.mkdtemp(prefix="m4e-"))  # short: the path of a socket has at most 107 characters
-    engine = PrivateEngine(root)
+    """A running engine, removed at the end. Skips where there are no rights or programs for it, or fails where it is required."""
+    if os.getuid() != 0 or not all(map(shutil.which, ("docker", "dockerd", "ip"))):
+        required("a private engine needs root, docker, dockerd and ip")
+    engine = PrivateEngine(Path(tempfile.mkdtemp(prefix="m4e-")))  # short: the path of a socket has at most 107 characters
+    address = f"10.214.{int(engine.bridge[-2:], 16)}.1/24"
     try:
+        for words in (["link", "add", engine.bridge, "type", "bridge"], ["address", "add", address, "dev", engine.bridge], ["link", "set", engine.bridge, "up"]):
+            done = subprocess.run(["ip", *words], capture_output=True, text=True)
+            if done.returncode:
+                required(f"a bridge for a private engine cannot be made: {done.stderr.strip()}")
         engine.start()
         yield engine
     finally:
-        if engine.process is not None and engine.process.poll() is None:
-            left = subprocess.run(["docker", "-H", engine.host, "ps", "-aq"], capture_output=True, text=True).stdout.split()
-            if left:
-                subprocess.run(["docker", "-H", engine.host, "rm", "-f", *left], capture_output=True)
-            engine.kill(signal.SIGTERM)
-        subprocess.run(["ip", "link", "del", BRIDGE], capture_output=True)
-        # the engine mounts its own folders and leaves them so
-        mounts = [line.split()[1] for line in Path("/proc/mounts").read_text().splitlines()]
-        for place in sorted((mount for mount in mounts if mount.startswith(str(root))), reverse=True):
-            subprocess.run(["umount", "-l", place], capture_output=True)
-        shutil.rmtree(root, ignore_errors=True)
-
-
-def small_image(source: Engine, target: PrivateEngine, folder: Path) -> str:
-    """An agent's image without duckdb, built here and loaded there: without a registry, and in a few seconds."""
-    tag = "m4bench/test-small:1"
-    entry = (images.CONTEXT / "runner" / "entry.py").read_text()
-    (folder / "entry.py").write_text(entry)
-    (folder / "Dockerfile").write_text(
-        f"FROM {images.base_image(source)}\nCOPY entry.py /opt/runner/entry.py\nRUN mkdir -p /work /data /home/agent\nENV LANG=C.UTF-8\n"
-        'ENTRYPOINT ["python3", "-I", "-S", "/opt/runner/entry.py"]\n'
-    )
-    source.client.images.build(path=str(folder), tag=tag, network_mode="none", rm=True, forcerm=True)
-    saving = subprocess.Popen(["docker", "save", tag], stdout=subprocess.PIPE)
-    subprocess.run(["docker", "-H", target.host, "load", "-q"], stdin=saving.stdout, check=True, capture_output=True)
-    assert saving.wait() == 0
-    return tag
+        engine.remove()

@@ -25,8 +25,8 @@ from m4lib.errors import M4Error
 from m4lib.harness import images
 from m4lib.harness.campaign_run import OneRun
 from m4lib.harness.docker_host import Engine
-from tests.harness.lab import Bench, Lab, Watch, campaign, kill_group, required, sleeper, small_disk, until
-from tests.harness.second_engine import SecondEngine, second_engine_or_why_not
+from tests.harness.lab import Bench, Lab, Watch, campaign, kill_group, sleeper, small_disk, until
+from tests.harness.private_engine import PrivateEngine, private_engine
 
 pytestmark = pytest.mark.docker
 
@@ -283,22 +283,15 @@ def test_disk_full_under_the_results(bench: Bench, engine: Engine, results_disk:
 
 
 @pytest.fixture(scope="module")
-def other_engine(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecondEngine]:
+def other_engine(engine: Engine) -> Iterator[PrivateEngine]:
     """An engine that may be restarted: the machine's own serves others."""
-    image = images.agent_image(engine, None).tag
-    found = second_engine_or_why_not(tmp_path_factory.mktemp("engine"))
-    if isinstance(found, str):
-        required(found)
-        raise AssertionError("unreachable")
-    try:
-        found.load(engine, [image])
+    with private_engine() as found:
+        found.load(images.agent_image(engine, None).tag)
         yield found
-    finally:
-        found.remove()
 
 
 def test_engine_restarted_in_mid_campaign(
-    bench: Bench, engine: Engine, other_engine: SecondEngine, monkeypatch: pytest.MonkeyPatch, started: list[subprocess.Popen[str]]
+    bench: Bench, engine: Engine, other_engine: PrivateEngine, monkeypatch: pytest.MonkeyPatch, started: list[subprocess.Popen[str]]
 ) -> None:
     """Killed like a crash and started again: the runs in flight are done again, the others wait; nothing is scored because of it."""
     image = images.agent_image(engine, None).tag  # named, since the other engine has nothing else
@@ -321,7 +314,7 @@ def test_engine_restarted_in_mid_campaign(
         bench.assert_clean(other)
 
 
-def _running(other: SecondEngine, bench: Bench) -> bool:
+def _running(other: PrivateEngine, bench: Bench) -> bool:
     with Engine() as engine:
         return bool(bench.containers(engine))
 

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from m4lib.errors import InfrastructureError
+from m4lib.harness import images
 from m4lib.harness.docker_host import Engine
 from m4lib.harness.run import sweep
-from tests.harness.private_engine import private_engine, small_image
+from tests.harness.private_engine import private_engine
 from tests.harness.site import Site
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 
-def test_engine_killed_and_restarted(engine: Engine, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_engine_killed_and_restarted(engine: Engine, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     with private_engine() as private:
-        tag = small_image(engine, private, tmp_path)
-        with private.connect(monkeypatch) as mine:
+        tag = images.agent_image(engine, None).tag
+        private.load(tag)
+        monkeypatch.setenv("DOCKER_HOST", private.host)
+        with Engine() as mine:
             thread = threading.Timer(3, private.kill)
             thread.start()
             begun = time.monotonic()
@@ -32,7 +34,7 @@ def test_engine_killed_and_restarted(engine: Engine, site: Site, tmp_path: Path,
         with pytest.raises(InfrastructureError):
             site.run("nop", image=tag)
         private.start()
-        with private.connect(monkeypatch) as mine:
+        with Engine() as mine:
             answer = "stay_id,score\\n" + "".join(f"{n},{2 * n}\\n" for n in range(5))
             record = site.run(script=f"open('output.csv', 'w').write('{answer}')", engine=mine, image=tag)
             assert record["test_results"]["reward"] == 1.0
