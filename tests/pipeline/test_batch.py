@@ -16,6 +16,7 @@ import pytest
 
 from m4lib.errors import M4Error
 from m4lib.pipeline.batch import run_batch
+from m4lib.pipeline.execute import NotebookError, run_notebook
 from m4lib.pipeline.params import load_params
 from m4lib.project import Project
 
@@ -85,6 +86,16 @@ def test_a_failing_cell_stops_the_batch_and_leaves_the_notebook(checkout):
     executed = json.loads(results[0].target.read_text())
     assert any("no such table" in json.dumps(cell.get("outputs", [])) for cell in executed["cells"])
     assert [r.status for r in go(checkout)[0]] == ["failed"]  # never recorded as done
+
+
+def test_a_mistake_of_the_user_is_one_line_in_the_notebook(tmp_path):
+    source, target = tmp_path / "a.ipynb", tmp_path / "out.ipynb"
+    notebook(source, "from m4lib.analysis import paper\npaper.open_sources('/no/such/folder')", "never = 1")
+    with pytest.raises(NotebookError, match=r"stopped at cell 2: M4Error: .*/no/such/folder"):
+        run_notebook(source, target, {}, cwd=tmp_path)
+    (error,) = [output for cell in nbformat.read(target, as_version=4).cells if cell.cell_type == "code"
+                for output in cell.outputs if output.output_type == "error"]
+    assert error.ename == "M4Error" and error.traceback == [f"M4Error: {error.evalue}"] and "\n" not in error.evalue
 
 
 def test_interrupt_records_nothing_and_the_next_call_goes_on(checkout):
