@@ -13,14 +13,35 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from m4lib.errors import M4Error
+
+
+def make_folder(folder: str | os.PathLike[str]) -> Path:
+    """Make a folder and those above it, unless they are there; returns it.
+
+    Raises M4Error when it or one above it is a file, or when nothing can be written into it.
+    """
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        file = next((place for place in (folder, *folder.parents) if os.path.lexists(place) and not place.is_dir()), folder)
+        raise M4Error(f"{file} is no folder: choose another place, or move that file away.") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise M4Error(f"Nothing can be written into the folder {folder}: choose another place, or change its permissions.")
+    return folder
+
 
 @contextmanager
 def atomic_path(target: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a path beside `target`; on success it is renamed onto `target`, on any error it is removed."""
+    """Yield a path beside `target`; on success it is renamed onto `target`, on any error it is removed.
+
+    Raises M4Error when the target's folder is no folder or cannot be written into.
+    """
     target = Path(target)
     if not target.name:
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     # the suffix is kept because writers choose their format by it
     beside = target.with_name(f".{uuid.uuid4().hex[:8]}.{target.name}")
     try:

@@ -13,7 +13,7 @@ from m4lib.analysis import check
 from m4lib.analysis.render import to_csv, to_html, write_table
 from m4lib.analysis.sources import Sources
 from m4lib.analysis.table import registered
-from m4lib.files import write_text
+from m4lib.files import make_folder, write_text
 
 
 @dataclass
@@ -81,13 +81,14 @@ def make_paper(
 ) -> list[Piece]:
     """Write tables, figures, `paper_check.csv` and `report/index.html` into `out_dir`; returns the pieces in order.
 
+    Raises M4Error, before anything is computed, when `out_dir` is a file or cannot be written into.
     Works on all cores by forked processes; where there are none to fork, one after the other.
     """
     from m4lib.analysis.figures import TITLES
     from m4lib.analysis.report import write_paper_report
 
     global _shared
-    out_dir = Path(out_dir)
+    out_dir = make_folder(out_dir)
     tables = list(registered())
     # figures first: they take longest
     order = [*reversed(TITLES), *tables]

@@ -53,6 +53,7 @@ def save(table: Table, sources: Sources, out_dir: PathLike | None) -> str:
     """Write the table into `out_dir`/tables (CSV, Markdown, LaTeX) and the comparison into `out_dir`/check.
 
     With out_dir None nothing is written. Returns a sentence that names no path, so that outputs compare equal.
+    Raises M4Error when `out_dir` is a file or cannot be written into.
     """
     if out_dir is None:
         return "Nothing written: out_dir is not set."
@@ -63,7 +64,7 @@ def save(table: Table, sources: Sources, out_dir: PathLike | None) -> str:
 
 
 def save_frame(frame: pd.DataFrame, name: str, out_dir: PathLike | None) -> str:
-    """Write a frame in full precision as `out_dir`/audit/<name>.csv; says what it wrote."""
+    """Write a frame in full precision as `out_dir`/audit/<name>.csv; says what it wrote. M4Error as `save`."""
     from m4lib.files import write_text
 
     if out_dir is None:

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from m4lib.analysis import figures
+from m4lib.analysis import figures, paper
 from m4lib.analysis.batch import make_paper
 from m4lib.analysis.check import COLUMNS
 from m4lib.analysis.sources import load_sources
 from m4lib.analysis.table import registered
 from m4lib.cli import main
+from m4lib.errors import M4Error
 from m4lib.project import Project
 
 IDS = [*registered(), "figure01_pipeline", "figure02_task_deltas"]
@@ -39,6 +40,19 @@ def test_every_file_is_there(out: Path) -> None:
         assert (out / "figures" / f"{id}.pdf").read_bytes()[:5] == b"%PDF-"
         assert (out / "figures" / f"{id}.png").read_bytes()[:4] == b"\x89PNG"
     assert not list(out.rglob(".*"))  # no half-written leftovers
+
+
+def test_a_file_in_the_folders_place_is_one_sentence(evidence_dir: Path, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    sources = load_sources(evidence_dir)
+    table = registered()[IDS[0]](sources)
+    for place in (file, file / "in"):
+        with pytest.raises(M4Error, match=f"{file} is no folder"):
+            paper.save(table, sources, place)
+        with pytest.raises(M4Error, match=f"{file} is no folder"):
+            make_paper(sources, place, on_done=lambda piece: pytest.fail("computed before the folder was looked at"))
+    assert paper.save(table, sources, tmp_path / "new").startswith("Wrote ")
 
 
 def test_check_lists_every_printed_value(out: Path) -> None:

@@ -200,6 +200,11 @@ def test_nothing_is_overwritten_or_left_half_done(tmp_path: Path, monkeypatch: p
     with pytest.raises(M4Error, match="between 1 and"):
         synthesize("mimic-iv", tmp_path / "new", 0)
 
+    with pytest.raises(M4Error, match=r"^/proc/new could not be written"):
+        synthesize("mimic-iv", "/proc/new", 5)
+    with pytest.raises(M4Error, match=r"mine\.txt is no folder"):
+        synthesize("mimic-iv", tmp_path / "full" / "mine.txt" / "new", 5)
+
     def broken(*_: object) -> int:
         raise RuntimeError("stop")
 

@@ -21,6 +21,7 @@ from m4lib.data.interrupt import closing
 from m4lib.data.schema import Table
 from m4lib.duck import literal, quote
 from m4lib.errors import M4Error
+from m4lib.files import make_folder
 
 VERSION = 1  # raise it when the same seed gives other data
 HERE = Path(__file__).parent
@@ -40,7 +41,7 @@ def synthesize(
     """Write a raw folder with `stays` ICU stays and return the rows of each table.
 
     The same source, stays, seed and VERSION give the same bytes: one thread, and no random state anywhere.
-    The folder appears complete or not at all. Raises M4Error for a folder that already holds something.
+    The folder appears complete or not at all. Raises M4Error for a folder that already holds something or cannot be written.
     """
     spec = schema.source(source)
     if stays < 1 or stays > 400_000:
@@ -48,7 +49,7 @@ def synthesize(
     out = Path(out_dir)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise M4Error(f"{out} already exists and is not empty: choose another folder or delete it.")
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     beside = out.with_name(f".{uuid.uuid4().hex[:8]}.{out.name}")
     rows: dict[str, int] = {}
     try:
@@ -64,6 +65,8 @@ def synthesize(
         beside.replace(out)
     except duckdb.Error as error:
         raise disk_error(str(error), str(out)) or error from error
+    except OSError as error:  # it names a hidden file that nobody asked for
+        raise M4Error(f"{out} could not be written ({error.strerror or error}): choose another place.") from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return rows
