@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import duckdb
 
 from m4lib.errors import M4Error
+
+UNITS = {"k": 3, "m": 6, "g": 9, "t": 12}
+LEAST_MEMORY = 10_000_000  # with less DuckDB does not even open
+
+
+def check_limits(threads: int | None = None, memory_limit: str | None = None) -> None:
+    """Raises M4Error unless both are None or what `connect` takes: threads from 1, memory as a size such as 4GB."""
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise M4Error(f"threads must be a whole number from 1, not {threads!r}; leave it out for all processors.")
+    if memory_limit is None:
+        return
+    size = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT])i?B?\s*", str(memory_limit), re.IGNORECASE)
+    if size is None:
+        raise M4Error(f"{memory_limit!r} is no memory limit: give a number and its unit, such as 4GB or 512MiB.")
+    if float(size[1]) * 10 ** UNITS[size[2].lower()] < LEAST_MEMORY:
+        raise M4Error(f"The memory limit {memory_limit} is too small for DuckDB to work in: give 1GB or more.")
 
 
 def connect(
@@ -19,14 +36,17 @@ def connect(
 ) -> duckdb.DuckDBPyConnection:
     """Open `path` (None: in memory). Time zone is UTC and row order is not kept, which bounds memory.
 
-    Raises M4Error when the file is missing (read-only), locked by another process or not a database.
+    threads: from 1 (default: all processors). memory_limit: a size such as 4GB or 512MiB (default: DuckDB's own).
+    Raises M4Error when the file is missing (read-only), locked by another process or not a database, or for a limit
+    that is none.
     """
+    check_limits(threads, memory_limit)
     if path is not None and read_only and not Path(path).is_file():
         raise M4Error(f"There is no database at {path}; build it first with `python -m m4lib build`.")
     config: dict[str, str | bool | int | float | list[str]] = {"preserve_insertion_order": False}
-    if threads:
+    if threads is not None:
         config["threads"] = threads
-    if memory_limit:
+    if memory_limit is not None:
         config["memory_limit"] = memory_limit
     try:
         con = duckdb.connect(str(path) if path is not None else ":memory:", read_only=read_only, config=config)

@@ -30,7 +30,7 @@ from m4lib.data.layout import Layout, find_files
 from m4lib.data.schema import Table
 from m4lib.data.stream import RawFileSystem
 from m4lib.data.tables import ingest_table
-from m4lib.duck import connect, literal, quote
+from m4lib.duck import check_limits, connect, literal, quote
 from m4lib.errors import M4Error
 from m4lib.files import atomic_path
 
@@ -53,11 +53,15 @@ def build(
 
     Tables whose file is unchanged since the last build are kept, and so are concepts; `reused` in the result lists
     the kept tables, and with nothing to do the database is not touched at all. `force` builds everything anew.
+    threads: from 1 (default: all processors).
     memory_limit: DuckDB's, e.g. "4GB" (default: 6 GB or 60 % of the machine's memory, whichever is less).
     Raises M4Error for anything wrong with the folder, a file or the disk; the old database stays as it was.
     """
     start = time.perf_counter()
+    check_limits(threads, memory_limit)
     spec = schema.source(source)
+    if not os.fspath(raw_dir):  # Path("") would be the working directory
+        raise M4Error("The name of the raw folder is empty: give the folder that holds the files.")
     layout = find_files(spec, Path(raw_dir))
     target = Path(db_path)
     if target.is_dir():

@@ -8,19 +8,19 @@ import time
 from typing import Any
 
 from m4lib.data.manifest import manifest_path
-from m4lib.errors import M4Error
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", required=True, choices=["mimic-iv", "eicu"], help="which database the files are of")
     parser.add_argument("--raw", required=True, metavar="DIR", help="folder in PhysioNet layout (.csv.gz or .csv)")
     parser.add_argument("--db", required=True, metavar="FILE", help="the DuckDB file to write")
-    parser.add_argument("--threads", type=int, metavar="N", help="processor threads (default: all)")
-    parser.add_argument("--memory", metavar="SIZE", help="memory limit of DuckDB, e.g. 4GB (default: 6GB at most)")
-    parser.add_argument("--no-concepts", action="store_true", help="base tables only")
-    parser.add_argument("--force", action="store_true", help="build anew even where nothing changed, and over any other file")
-    parser.add_argument("--ignore-extra-columns", action="store_true", help="leave columns out that no release has")
-    parser.add_argument("--quiet", action="store_true", help="no progress bars")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads that DuckDB may use (default: all processors)")
+    parser.add_argument("--memory-limit", "--memory", metavar="SIZE",
+                        help="memory that DuckDB may use, e.g. 4GB (default: 6GB, on a small machine less)")
+    parser.add_argument("--no-concepts", action="store_true", help="base tables only (default: also the derived concepts, of MIMIC-IV)")
+    parser.add_argument("--force", action="store_true", help="build anew even where nothing changed, and over any other file (default: keep both)")
+    parser.add_argument("--ignore-extra-columns", action="store_true", help="leave columns out that no release has (default: they are an error)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bars (default: shown on a terminal)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,15 +28,13 @@ def run(args: argparse.Namespace) -> int:
 
     from m4lib.data.build import build
 
-    if args.threads is not None and args.threads < 1:
-        raise M4Error("--threads must be 1 or more.")
     start = time.perf_counter()
     result = build(
         args.source,
         args.raw,
         args.db,
         threads=args.threads,
-        memory_limit=args.memory,
+        memory_limit=args.memory_limit,
         progress=not args.quiet and sys.stderr.isatty(),
         concepts=not args.no_concepts,
         force=args.force,

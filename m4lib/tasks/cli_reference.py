@@ -15,10 +15,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, help="a task's name, or all (every task of the database's own source)")
     parser.add_argument("--db", required=True, metavar="FILE", help="database made by `python -m m4lib build`")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder for <task>.parquet and manifest.json")
-    parser.add_argument("--threads", type=int, help="threads that DuckDB may use (default: all)")
-    parser.add_argument("--memory-limit", metavar="SIZE", help="memory that DuckDB may use, e.g. 4GB")
-    parser.add_argument("--force", action="store_true", help="compute again also what is up to date")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads that DuckDB may use (default: all processors)")
+    parser.add_argument("--memory-limit", metavar="SIZE", help="memory that DuckDB may use, e.g. 4GB (default: 80 %% of the machine's)")
+    parser.add_argument("--force", action="store_true", help="compute again also what is up to date (default: it is kept)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar (default: shown on a terminal)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -19,9 +19,9 @@ from sqlglot import exp
 from tqdm import tqdm
 
 from m4lib.cards import Card
-from m4lib.duck import connect, literal, quote
+from m4lib.duck import check_limits, connect, literal, quote
 from m4lib.errors import M4Error
-from m4lib.files import atomic_path, link_or_copy, read_json, sha256_file, sha256_text, write_json
+from m4lib.files import atomic_path, link_or_copy, make_folder, read_json, sha256_file, sha256_text, write_json
 from m4lib.tasks import source
 
 FORMAT = 1
@@ -98,10 +98,11 @@ def write_references(
 
     What is up to date (same query, database, DuckDB version and file content) is kept unless `force`. Entries of other
     tasks stay in the manifest, so MIMIC-IV and eICU may share a folder. Each file appears whole or not at all.
-    Raises M4Error as `reference` does.
+    threads, memory_limit: as `m4lib.duck.connect` takes them.
+    Raises M4Error as `reference` does, and for a limit that is none or an `out_dir` that is a file.
     """
-    out = Path(out_dir)
-    out.mkdir(parents=True, exist_ok=True)
+    check_limits(threads, memory_limit)
+    out = make_folder(out_dir)
     print_db = source.fingerprint(db) if Path(db).is_file() else ""
     groups: dict[tuple[str, str], list[Card]] = {}
     for card in cards:

@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 from tqdm import tqdm
 
-from m4lib.duck import connect, literal, quote
+from m4lib.duck import check_limits, connect, literal, quote
 from m4lib.errors import M4Error
 from m4lib.files import atomic_path, read_json, sha256_file, sha256_text, write_json
 from m4lib.tasks import source
@@ -105,8 +105,10 @@ def open_store(
 
     Processes may call this at the same time: one exports, the others wait for it. Files of an older state of the same
     database are removed (task databases that link them keep them).
-    Raises M4Error when the database is missing or holds neither MIMIC-IV nor eICU.
+    threads, memory_limit: of the export, as `m4lib.duck.connect` takes them.
+    Raises M4Error when the database is missing or holds neither MIMIC-IV nor eICU, or for a limit that is none.
     """
+    check_limits(threads, memory_limit)
     path = Path(db).resolve()
     if not path.is_file():
         raise M4Error(f"There is no database at {db}; build it first with `python -m m4lib build`.")

@@ -18,6 +18,7 @@ import duckdb
 import pytest
 from raw_folders import raw_folder, write_file
 
+from m4lib import duck
 from m4lib.cli import main
 from m4lib.data.build import build, ingest
 from m4lib.errors import M4Error
@@ -183,6 +184,40 @@ def test_folders_that_hold_nothing(tmp_path: Path) -> None:
     with pytest.raises(M4Error, match="folder"):
         ingest("eicu", raw_folder(tmp_path / "eicu", "eicu"), flat)
     assert not db.exists()
+
+
+def test_raw_folder_without_a_name_is_not_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(raw_folder(tmp_path / "raw"))
+    with pytest.raises(M4Error, match="raw folder is empty"):
+        ingest("mimic-iv", "", tmp_path / "x.duckdb")
+    assert not (tmp_path / "x.duckdb").exists()
+
+
+def test_database_below_a_file(tmp_path: Path) -> None:
+    raw = raw_folder(tmp_path / "raw")
+    (tmp_path / "file").touch()
+    with pytest.raises(M4Error, match=f"{tmp_path / 'file'} is no folder"):
+        ingest("mimic-iv", raw, tmp_path / "file" / "in.duckdb", progress=False)
+    with pytest.raises(M4Error, match=f"{tmp_path / 'file'} is no folder"):
+        ingest("mimic-iv", raw, tmp_path / "file" / "further" / "in.duckdb", progress=False)
+
+
+@pytest.mark.parametrize("limit", ["lots", "", "4", "80%", "-1", "0GB", "4KB", "4 parrots"])
+def test_what_is_no_memory_limit_is_named(limit: str, built: tuple[Path, Path]) -> None:
+    with pytest.raises(M4Error, match=f"{limit}.* is (no memory limit|too small)"):
+        ingest("mimic-iv", *built, memory_limit=limit, progress=False)
+
+
+@pytest.mark.parametrize("limit", ["4GB", "512MiB", "1.5 gb", "2g", " 1TB "])
+def test_memory_limits_of_duckdb_are_taken(limit: str) -> None:
+    with duck.connect(memory_limit=limit) as con, duckdb.connect(config={"memory_limit": limit}) as plain:
+        assert con.execute("SELECT current_setting('memory_limit')").fetchall() == plain.execute("SELECT current_setting('memory_limit')").fetchall()
+
+
+@pytest.mark.parametrize("threads", [0, -3, True, 1.5, "4"])
+def test_threads_count_from_one(threads: object, built: tuple[Path, Path]) -> None:
+    with pytest.raises(M4Error, match="threads must be a whole number from 1"):
+        ingest("mimic-iv", *built, threads=threads, progress=False)  # type: ignore[arg-type]
 
 
 def test_missing_eicu_table_and_optional_one(tmp_path: Path) -> None:
