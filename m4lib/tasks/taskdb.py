@@ -75,12 +75,13 @@ def build(
     """Make the database of `card` in `schema` and return it; an unchanged one is kept as it is.
 
     store: an open store, or the folder for it (default `out_dir/.store`), shared by all tasks of the folder.
-    data_prefix: where the agent will find the folder (`/data` in a container); default: where it lies, by way of a
+    data_prefix: where the agent will find the folder, absolute (`/data` in a container); default: where it lies, by way of a
         link below `out_dir/.at` that does not spell the task's name.
     codebook: names of a transformed schema (default: the published ones).
-    Raises M4Error for an unknown schema, a transformed eICU task, or a database of the other source.
+    Raises M4Error for an unknown schema, a transformed eICU task, a relative prefix, or a database of the other source.
     """
     check_schema(card, schema)
+    check_prefix(data_prefix)
     if not isinstance(store, Store):
         store = open_store(db, store or Path(out_dir) / ".store")
     if not any(name.partition(".")[0] in SCHEMAS[card.database] for name in store.relations):
@@ -123,6 +124,11 @@ def check_schema(card: Card, schema: str) -> None:
         raise M4Error(f"There is no schema called {schema!r}; there are: {', '.join(NAMES)}.")
     if schema != "native" and card.database != "mimic-iv":
         raise M4Error(f"{card.name} exists in the native schema only: eICU has no {schema} form.")
+
+
+def check_prefix(data_prefix: str | None) -> None:
+    if data_prefix is not None and not data_prefix.startswith("/"):  # views resolve it in the reader's working directory
+        raise M4Error(f"The data prefix {data_prefix!r} is not absolute: give the place of the folder from the root, such as /data.")
 
 
 def allowed(card: Card, names: list[str]) -> list[str]:

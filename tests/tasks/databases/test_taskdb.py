@@ -264,6 +264,10 @@ def test_a_failed_build_leaves_the_old_database(
     (["--task", "eicu-gcs", "--schema", "obfuscated"], "eICU has no obfuscated form"),
     (["--task", "mimic-nothing"], "There is no task called"),
     (["--task", "mimic-sofa-24h", "--seed", "1"], "belong to the transformed schemas"),
+    (["--task", "mimic-sofa-24h", "--threads", "-1"], "threads must be a whole number from 1, not -1"),
+    (["--task", "mimic-sofa-24h", "--memory-limit", "80%"], "'80%' is no memory limit"),
+    (["--task", "mimic-sofa-24h", "--data-prefix", "data"], "'data' is not absolute"),
+    (["--task", "mimic-sofa-24h", "--data-prefix", ""], "'' is not absolute"),
 ])
 def test_user_mistakes_are_one_sentence(
     arguments: list[str], message: str, tiny_mimic_db: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -271,6 +275,12 @@ def test_user_mistakes_are_one_sentence(
     assert cli.main(["taskdb", *arguments, "--db", str(tiny_mimic_db), "--out", str(tmp_path)]) == 2
     error = capsys.readouterr().err
     assert message in error and len(error.strip().splitlines()) == 1
+
+
+def test_a_relative_prefix_is_refused(cards: Mapping[str, Card], tiny_mimic_db: Path, tmp_path: Path) -> None:
+    with pytest.raises(M4Error, match="not absolute"):
+        taskdb.build(cards["mimic-sofa-24h"], "native", tiny_mimic_db, tmp_path, data_prefix="./data")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_foreign_schema_name_is_refused(cards: Mapping[str, Card], tiny_mimic_db: Path, tmp_path: Path) -> None:
