@@ -62,6 +62,13 @@ def test_innocents_are_not_found(tmp_path, text):
     assert found(tmp_path, "notes.md", text) == []
 
 
+def test_the_published_seeds_are_innocent_only_where_a_seed_is_spoken_of(tmp_path):
+    for number, text in enumerate(["seeded anew for every interval (20260504, 20260505 or 20260506)", "The seeds are 20260504 and 20260506."]):
+        assert found(tmp_path / f"fine{number}", "notes.md", text) == []
+    for number, text in enumerate(["20260504", "rows of 20260505", "hadm_id 20260506", "the seed of stay 20260504", "seeded anew (20260507)", "reseeding 20260504"]):
+        assert [item.reason for item in found(tmp_path / str(number), "notes.md", text)] == ["a MIMIC-IV identifier"], text
+
+
 def test_shapes(tmp_path):
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs/output.csv").write_text("a\n1\n")
