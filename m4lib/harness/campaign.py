@@ -144,7 +144,9 @@ def parse_campaign(raw: Mapping[str, Any], where: str = "campaign") -> Campaign:
     for number, tier in enumerate(raw["tiers"], 1):
         _check_tier(tier, f"{where}: tier {number}")
     publishable = bool(raw.get("publishable", True)) and raw["agent"] not in TEST_AGENTS
-    reason = str(raw.get("publishable_reason", "" if publishable else f"the agent {raw['agent']} only tests the harness"))
+    reason = str(raw.get("publishable_reason") or "")
+    if not publishable and not reason:
+        reason = f"the agent {raw['agent']} only tests the harness" if raw["agent"] in TEST_AGENTS else "the campaign is marked as not publishable"
     seed = raw.get("codes_seed")
     if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int)):
         raise M4Error(f"{where}: `codes_seed` must be a whole number, not {seed!r}.")

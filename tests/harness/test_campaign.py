@@ -105,6 +105,14 @@ def test_agents_that_test_the_harness_are_never_publishable():
     assert not campaign.publishable and "oracle" in campaign.publishable_reason
 
 
+def test_the_reason_for_not_publishing_is_the_campaigns_own_or_true():
+    base = {"campaign": "x", "agent": "codex", "publishable": False, "tiers": [{"tasks": ["eicu-gcs"], "conditions": ["no-skill"]}]}
+    for empty in ({}, {"publishable_reason": None}, {"publishable_reason": ""}):
+        assert parse_campaign({**base, **empty}).publishable_reason == "the campaign is marked as not publishable"
+    assert parse_campaign({**base, "publishable_reason": "a rehearsal"}).publishable_reason == "a rehearsal"
+    assert parse_campaign({**base, "publishable": True}).publishable_reason == ""
+
+
 @pytest.mark.parametrize("schema", ["obfuscated", "restructured"])
 @pytest.mark.parametrize("seed", [None, 7])
 def test_mapped_skills_follow_the_schema_and_its_codes(project, cards, schema, seed):
