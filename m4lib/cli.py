@@ -15,15 +15,15 @@ from m4lib.errors import M4Error
 COMMANDS: dict[str, tuple[str, str]] = {
     "build": ("m4lib.data.cli_build", "ingest a PhysioNet-layout folder and build all derived concepts"),
     "synthesize": ("m4lib.data.cli_synthesize", "write a synthetic PhysioNet-layout folder of any size"),
-    "reference": ("m4lib.tasks.cli_reference", "reference outputs, one Parquet file a task"),
-    "taskdb": ("m4lib.tasks.cli_taskdb", "the agent's database: targets removed, native or transformed schema"),
+    "reference": ("m4lib.tasks.cli_reference", "write reference outputs, one Parquet file a task"),
+    "taskdb": ("m4lib.tasks.cli_taskdb", "write the agent's database of a task: targets removed, native or transformed schema"),
     "condition": ("m4lib.harness.cli_condition", "show the files and the prompt that a run receives"),
-    "run": ("m4lib.harness.cli_run", "a campaign: dispatch, evaluate, index; resumable"),
-    "evaluate": ("m4lib.evaluation.cli", "score one output against one reference; JSON on stdout"),
-    "paper": ("m4lib.analysis.cli", "every table and figure, beside the printed numbers"),
+    "run": ("m4lib.harness.cli_run", "run campaigns, or go on with them: dispatch, evaluate, index"),
+    "evaluate": ("m4lib.evaluation.cli", "score one output against one reference, as JSON on stdout"),
+    "paper": ("m4lib.analysis.cli", "write every table and figure, beside the printed numbers"),
     "evidence": ("m4lib.evidence.cli", "package, verify, scan, fetch or index evidence"),
-    "demo": ("m4lib.pipeline.cli_demo", "all stages as notebooks, in sequence, redoing only what changed"),
-    "doctor": ("m4lib.pipeline.cli_doctor", "what is installed, which data is there, whether Docker answers"),
+    "demo": ("m4lib.pipeline.cli_demo", "run all stages as notebooks, in sequence, redoing only what changed"),
+    "doctor": ("m4lib.pipeline.cli_doctor", "say what is installed, which data is there and whether Docker answers"),
 }
 
 # a path that cannot be used: the user's mistake, whichever function met it
@@ -36,7 +36,7 @@ MISTAKES = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. 0: all of it worked; 1: a check failed; 2: a user's mistake, one sentence on stderr."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    parser = argparse.ArgumentParser(prog="python -m m4lib", description="M4Bench, Jupyter-first.")
+    parser = argparse.ArgumentParser(prog="python -m m4lib", description="M4Bench, Jupyter-first: each command below has its own --help.")
     commands = parser.add_subparsers(dest="command", metavar="command", required=True)
     for name, (_, text) in COMMANDS.items():
         if argv[:1] == [name]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import importlib
+
 import pytest
 
-from m4lib.cli import main
+from m4lib.cli import COMMANDS, main
 
 EVALUATE = ["evaluate", "--task", "mimic-meld-24h", "--output", "r.csv", "--reference", "r.csv", "--explain"]
 
@@ -19,13 +22,15 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("arguments", [
     ["synthesize", "--source", "eicu", "--stays", "1", "--quiet", "--out", "file/in"],
-    ["paper", "--quiet", "--out", "file"],
+    ["paper", "--out", "file"],  # not quiet: a table that was computed first would be told
+    ["paper", "--out", "file/in"],
     [*EVALUATE, "file/in.parquet"],
     [*EVALUATE, "."],
     ["run", "--dry-run", "--params", "file"],
     ["demo", "--params", "file"],
     ["doctor", "--params", "file"],
     ["build", "--source", "mimic-iv", "--raw", "file", "--db", "x.duckdb"],
+    ["build", "--source", "mimic-iv", "--raw", "", "--db", "x.duckdb"],
     ["reference", "--task", "all", "--db", "file", "--out", "out"],
     ["evidence", "verify", "file"],
 ], ids=" ".join)
@@ -36,6 +41,32 @@ def test_path_that_cannot_be_used(arguments, here, project, monkeypatch, capsys)
     out, err = capsys.readouterr()
     assert out == "" and err.startswith(f"m4lib {arguments[0]}: ") and err.count("\n") == 1 and err.rstrip()[-1] in ".!"
     assert sorted(here.rglob("*")) == before
+
+
+def parsers(parser):
+    """A command's parser and those of its subcommands."""
+    yield parser
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for sub in action.choices.values():
+                yield from parsers(sub)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_describes_every_option_and_says_its_default(command, capsys):
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    head = capsys.readouterr().out.split("\n\n")[1]
+    assert head[0].isupper() and head.endswith(".") and ": " not in head[:10]
+    top = argparse.ArgumentParser(description=head)
+    importlib.import_module(COMMANDS[command][0]).configure(top)
+    for parser in parsers(top):
+        assert parser.description and parser.description.endswith("."), parser.prog
+        for action in parser._actions:
+            if isinstance(action, (argparse._HelpAction, argparse._SubParsersAction)):
+                continue
+            assert action.help, (parser.prog, action.dest)
+            assert action.required or "default: " in action.help, (parser.prog, action.dest)
 
 
 def test_fault_of_the_program_keeps_its_traceback(monkeypatch):

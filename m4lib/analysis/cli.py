@@ -8,13 +8,14 @@ from pathlib import Path
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--evidence", type=Path, help="folder with the published run indexes (default: the one beside "
-                                                      "the checkout, else the cached download)")
-    parser.add_argument("--index", type=Path, help="a campaign's own run index (CSV or Parquet) instead")
-    parser.add_argument("--out", type=Path, required=True, help="folder for tables/, figures/, report/ and paper_check.csv")
-    parser.add_argument("--workers", type=int, help="processes (default: one a core)")
-    parser.add_argument("--strict", action="store_true", help="status 1 when a number that can be computed is not as printed")
-    parser.add_argument("--quiet", action="store_true", help="say nothing but the end")
+    parser.add_argument("--evidence", type=Path, metavar="DIR", 
+                        help="folder with the published run indexes (default: M4_EVIDENCE, else the one beside the checkout, else the cached download)")
+    parser.add_argument("--index", type=Path, metavar="FILE",
+                        help="a campaign's own run index, CSV or Parquet (default: the published ones)")
+    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for tables/, figures/, report/ and paper_check.csv")
+    parser.add_argument("--workers", type=int, metavar="N", help="processes (default: one a core)")
+    parser.add_argument("--strict", action="store_true", help="status 1 when a number that can be computed is not as printed (default: only said)")
+    parser.add_argument("--quiet", action="store_true", help="say only the end (default: a line for every table and figure)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,8 +12,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stays", type=int, default=200, metavar="N", help="number of ICU stays (default: 200)")
     parser.add_argument("--seed", type=int, default=1, metavar="S", help="the same seed gives the same files (default: 1)")
     parser.add_argument("--out", required=True, metavar="DIR", help="folder to write; must not exist or be empty")
-    parser.add_argument("--gzip", action="store_true", help="write .csv.gz instead of .csv")
-    parser.add_argument("--quiet", action="store_true", help="no progress bar")
+    parser.add_argument("--gzip", action="store_true", help="write .csv.gz (default: .csv)")
+    parser.add_argument("--quiet", action="store_true", help="no progress bar (default: shown on a terminal)")
 
 
 def run(args: argparse.Namespace) -> int:

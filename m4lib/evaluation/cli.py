@@ -14,9 +14,9 @@ from m4lib.project import find_project
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, help="name of a task, e.g. mimic-sofa-24h")
-    parser.add_argument("--output", required=True, type=Path, help="the agent's file: CSV or Parquet, gzip or not")
-    parser.add_argument("--reference", required=True, type=Path, help="the right answer, CSV or Parquet")
-    parser.add_argument("--explain", type=Path, metavar="OUT.parquet", help="also write which cells differ, and how")
+    parser.add_argument("--output", required=True, type=Path, metavar="FILE", help="the agent's file: CSV or Parquet, gzip or not")
+    parser.add_argument("--reference", required=True, type=Path, metavar="FILE", help="the right answer, CSV or Parquet")
+    parser.add_argument("--explain", type=Path, metavar="OUT.parquet", help="also write which cells differ, and how (default: only the score)")
 
 
 def run(args: argparse.Namespace) -> int:

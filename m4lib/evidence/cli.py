@@ -13,23 +13,30 @@ from m4lib.errors import M4Error
 
 def configure(parser: argparse.ArgumentParser) -> None:
     jobs = parser.add_subparsers(dest="job", metavar="package|verify|scan|fetch|index", required=True)
-    package = jobs.add_parser("package", help="sanitise and pack the runs of campaigns")
-    package.add_argument("--runs", required=True, help="a campaign's folder, or one that holds campaigns")
-    package.add_argument("--out", required=True, help="folder for the archive, its checksum and its manifest")
+
+    def job(name: str, text: str) -> argparse.ArgumentParser:
+        return jobs.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+
+    package = job("package", "sanitise the runs of campaigns and pack them into one archive")
+    package.add_argument("--runs", required=True, metavar="DIR", help="a campaign's folder, or one that holds campaigns")
+    package.add_argument("--out", required=True, metavar="DIR", help="folder for the archive, its checksum and its manifest")
     package.add_argument("--name", help="name of the archive (default: the name of the runs' folder, -evidence)")
-    package.add_argument("--key-file", help="key of hashes and pseudonyms, made when absent; keep it private (default: a key that is forgotten)")
-    package.add_argument("--keep-plain-text", action="store_true", help="keep redacted trace lines that are not JSON")
-    verify = jobs.add_parser("verify", help="check every file, count, run key, index row and table of a package")
+    package.add_argument("--key-file", metavar="FILE",
+                         help="key of hashes and pseudonyms, made when absent; keep it private (default: a key that is forgotten)")
+    package.add_argument("--keep-plain-text", action="store_true",
+                         help="keep trace lines that are not JSON, redacted (default: they are withheld)")
+    verify = job("verify", "check every file, count, run key, index row and table of a package; status 1 when one is wrong")
     verify.add_argument("folder", metavar="DIR", help="an unpacked package, or the folder that holds archives")
-    verify.add_argument("--against", metavar="RUNS", help="also compare with the original runs: indexes and every table of the paper")
-    scan = jobs.add_parser("scan", help="search for private content; status 1 when there is any")
+    verify.add_argument("--against", metavar="RUNS",
+                        help="also compare indexes and every table of the paper with those of the original runs (default: only the package)")
+    scan = job("scan", "search for private content; status 1 when there is any")
     scan.add_argument("folder", metavar="DIR", help="an unpacked package, a folder that holds archives, or any folder")
-    fetch = jobs.add_parser("fetch", help="download the published run indexes, and archives when asked for")
-    fetch.add_argument("--archives", action="store_true", help="also the two archives (14 MB)")
+    fetch = job("fetch", "download the published run indexes, and archives when asked for")
+    fetch.add_argument("--archives", action="store_true", help="also the two archives, 14 MB (default: only the indexes)")
     fetch.add_argument("--out", metavar="DIR", help="unpack or copy to this folder (default: only the cache)")
-    index = jobs.add_parser("index", help="run indexes of run folders or of an unpacked package")
-    index.add_argument("--runs", required=True, help="a campaign's folder, one that holds campaigns, or an unpacked package")
-    index.add_argument("--out", required=True, help="folder for <campaign>.csv and .parquet")
+    index = job("index", "write the run indexes of run folders or of an unpacked package")
+    index.add_argument("--runs", required=True, metavar="DIR", help="a campaign's folder, one that holds campaigns, or an unpacked package")
+    index.add_argument("--out", required=True, metavar="DIR", help="folder for <campaign>.csv and .parquet")
 
 
 def run(args: argparse.Namespace) -> int:

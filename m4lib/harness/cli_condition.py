@@ -12,12 +12,14 @@ from m4lib.project import find_project
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", required=True, help="task name, e.g. mimic-sofa-24h")
-    parser.add_argument("--condition", required=True, choices=(*CONDITIONS, MAPPED))
-    parser.add_argument("--schema", default="native", choices=SCHEMAS)
-    parser.add_argument("--agent", default="claude", choices=sorted(SKILL_DIRS))
-    parser.add_argument("--map-skills", action="store_true", help="on a transformed schema, skills with its table names")
-    parser.add_argument("--names-only", action="store_true", help="list the files with their sizes, print no text")
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    parser.add_argument("--condition", required=True, choices=(*CONDITIONS, MAPPED),
+                        help=f"which artefacts the agent gets; {MAPPED} on a transformed schema only")
+    parser.add_argument("--schema", default="native", choices=SCHEMAS, help="schema of the task's database (default: %(default)s)")
+    parser.add_argument("--agent", default="claude", choices=sorted(SKILL_DIRS),
+                        help="whose folder of skills to fill (default: %(default)s)")
+    parser.add_argument("--map-skills", action="store_true", help="on a transformed schema, skills with its table names (default: as published)")
+    parser.add_argument("--names-only", action="store_true", help="list the files with their sizes, print no text (default: the texts too)")
+    parser.add_argument("--json", action="store_true", help="one JSON object (default: text)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--params", required=True, help="a params file with one campaign or a list of `campaigns`")
-    parser.add_argument("--outputs", help="folder of inputs and results (default: the params' `outputs`, else outputs/)")
-    parser.add_argument("--only", action="append", default=[], metavar="CAMPAIGN", help="only this campaign; may be repeated")
-    parser.add_argument("--parallel", type=int, help="runs at once (default: the params' `docker: parallel`, else 2)")
-    parser.add_argument("--scheduler", help="a Dask scheduler, tcp://HOST:PORT, for runs on several machines")
-    parser.add_argument("--dry-run", action="store_true", help="print runs, cells, expected time and cost, and stop")
-    parser.add_argument("--preflight", action="store_true", help="run the checks, references scored against themselves, and stop")
+    parser.add_argument("--params", required=True, metavar="FILE", help="a params file with one campaign or a list of `campaigns`")
+    parser.add_argument("--outputs", metavar="DIR",
+                        help="folder of inputs and results (default: M4_OUTPUTS, else the params' `outputs`, else outputs/)")
+    parser.add_argument("--only", action="append", default=[], metavar="CAMPAIGN", help="only this campaign; may be repeated (default: every campaign of the file)")
+    parser.add_argument("--parallel", type=int, metavar="N", help="runs at once (default: the params' `docker: parallel`, else 2)")
+    parser.add_argument("--scheduler", metavar="ADDRESS",
+                        help="a Dask scheduler, tcp://HOST:PORT, for runs on several machines (default: the params' `docker: scheduler`, else none)")
+    parser.add_argument("--dry-run", action="store_true", help="print runs, cells, expected time and cost, and stop (default: run them)")
+    parser.add_argument("--preflight", action="store_true", help="run the checks, references scored against themselves, and stop (default: go on)")
 
 
 def run(args: argparse.Namespace) -> int:

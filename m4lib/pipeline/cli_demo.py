@@ -7,8 +7,8 @@ import sys
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--params", default="params/demo.yaml", help="what to run (default: %(default)s)")
-    parser.add_argument("--force", action="store_true", help="redo every stage, changed or not")
+    parser.add_argument("--params", default="params/demo.yaml", metavar="FILE", help="what to run (default: %(default)s)")
+    parser.add_argument("--force", action="store_true", help="redo every stage, changed or not (default: what has changed)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--params", default="params/demo.yaml", help="whose data and outputs to look at (default: %(default)s)")
+    parser.add_argument("--params", default="params/demo.yaml", metavar="FILE", help="whose data and outputs to look at (default: %(default)s)")
 
 
 def run(args: argparse.Namespace) -> int:
