@@ -128,14 +128,17 @@ def ingest_tables(
     """Read the files of `tables` into the open database; returns the manifest's records by table.
 
     A few files at a time, the largest first: one gzip stream keeps hardly more than one processor busy. The work is
-    done in threads of its own because a signal would otherwise surface inside a read that DuckDB makes.
+    done in threads of its own because a signal would otherwise surface inside a read that DuckDB makes. They take part in
+    their queries, so DuckDB counts them as its own; when one has no file left, DuckDB starts a thread in its place.
     """
     files = RawFileSystem()
     con.register_filesystem(files)
     for schema_name in sorted({table.schema for table in tables}):
         con.execute(f"CREATE SCHEMA IF NOT EXISTS {quote(schema_name)}")
     sizes = {table: layout.files[table].stat().st_size for table in tables}
-    workers = int(con.execute("SELECT least(4, current_setting('threads'))").fetchone()[0])  # type: ignore[index]
+    threads = int(con.execute("SELECT current_setting('threads')").fetchone()[0])  # type: ignore[index]
+    workers = min(4, threads, max(1, len(tables)))
+    con.execute(f"SET external_threads = {workers}")
     cursors: list[duckdb.DuckDBPyConnection] = []
     with tqdm(total=sum(sizes.values()), desc="ingest", unit="B", unit_scale=True, disable=not progress) as bar:
 
@@ -151,7 +154,11 @@ def ingest_tables(
         pool = ThreadPoolExecutor(workers, thread_name_prefix="ingest")
         try:
             futures = {pool.submit(one, table): table for table in sorted(tables, key=sizes.__getitem__, reverse=True)}
-            records = {futures[future].full_name: future.result() for future in as_completed(futures)}
+            records = {}
+            for future in as_completed(futures):
+                records[futures[future].full_name] = future.result()
+                if (left := len(tables) - len(records)) < workers:
+                    con.execute(f"SET external_threads = {max(1, left)}")
         except BaseException:
             files.cancel()
             for cursor in cursors:

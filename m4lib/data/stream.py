@@ -1,8 +1,8 @@
 """Raw files read once: decompressed, checked and hashed while DuckDB parses them.
 
 DuckDB's own gzip reader stops without a word at the end of a truncated file and never compares checksums, so a cut
-download would become a smaller table. Here the bytes go through zlib, which does both, and arrive in DuckDB through
-an fsspec file system; that is also as fast, because the reads stay small enough for the allocator to reuse.
+download would become a smaller table. Here the bytes go through ISA-L, which does both and inflates twice as fast, and
+arrive in DuckDB through an fsspec file system, in reads that stay small enough for the allocator to reuse.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-import zlib
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import fsspec
+from isal import isal_zlib
 
 from m4lib.errors import M4Error
 
 BLOCK = 1 << 20  # bytes read from disk at a time
 BUFFER = 4_000_000  # DuckDB's read size; larger ones are mapped and unmapped at every read
+HEADER = 1 << 16  # longer than a gzip member's header
 PROTOCOL = "m4raw"
 BOM = b"\xef\xbb\xbf"
 
@@ -33,20 +34,23 @@ class RawFile:
     by one of its own. `on_bytes(n)` is called after each block read from disk.
     """
 
-    def __init__(self, path: Path, label: str, on_bytes: Callable[[int], object] | None = None) -> None:
-        self.path, self.label, self.on_bytes = path, label, on_bytes
+    def __init__(
+        self, path: Path, label: str, on_bytes: Callable[[int], object] | None = None, count_quotes: bool = False
+    ) -> None:
+        self.path, self.label, self.on_bytes, self.count_quotes = path, label, on_bytes, count_quotes
         self.gzipped = path.name.lower().endswith(".gz")
         self.raw = open(path, "rb", buffering=0)  # noqa: SIM115 - closed by close()
         self.hash = hashlib.sha256()
         self.error: M4Error | None = None
         self.position = 0
-        self.quotes = 0  # how many double quotes were given out; odd at the end when one is not closed
+        self.quotes = 0  # double quotes given out, with count_quotes; odd at the end when one is not closed
         self.closed = False
         self.cancelled = False
-        self.inflate = zlib.decompressobj(31)
+        self.inflate = isal_zlib.decompressobj(31)
         self.pending = b""  # compressed bytes not yet inflated
         self.finished = False
-        self.between_members = False
+        self.between_members = False  # after one that is complete: the file may end here
+        self.at_header = True
         self.head = self.first_bytes()
 
     def first_bytes(self) -> bytes:
@@ -97,18 +101,21 @@ class RawFile:
                 self.pending = self.pending.lstrip(b"\0")
                 if not self.pending:
                     continue
-            self.between_members = False
+            if self.at_header:
+                while len(self.pending) < HEADER and (more := self.block()):
+                    self.pending += more  # ISA-L takes a header with a checksum only in one piece
+            self.between_members = self.at_header = False
             try:
                 out = self.inflate.decompress(self.pending, size)
-            except zlib.error as error:
+            except isal_zlib.error as error:  # type: ignore[misc]  # its stub declares an instance
                 raise self.fail(
                     f"{self.label} is damaged or not a gzip file ({error}). Copy or download the file again."
                 ) from error
             self.pending = self.inflate.unconsumed_tail
             if self.inflate.eof:
                 self.pending = self.inflate.unused_data
-                self.inflate = zlib.decompressobj(31)
-                self.between_members = True
+                self.inflate = isal_zlib.decompressobj(31)
+                self.between_members = self.at_header = True
             if out:
                 return out
         return b""
@@ -129,7 +136,8 @@ class RawFile:
             have += len(out)
         self.position += have
         text = b"".join(parts)
-        self.quotes += text.count(b'"')
+        if self.count_quotes:
+            self.quotes += text.count(b'"')
         return text
 
     def drain(self) -> None:

@@ -130,7 +130,7 @@ def read_file(
 ) -> dict[str, Any]:
     """Create the table from one reading of the file; returns rows, sha256, filled and ignored columns."""
     try:
-        raw = RawFile(path, label, on_bytes)
+        raw = RawFile(path, label, on_bytes, count_quotes=not parallel)
     except OSError as error:
         raise M4Error(f"{label} cannot be read: {error.strerror}.") from error
     try:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import re
 import shutil
+import zlib
 from pathlib import Path
 
 import duckdb
 import pytest
 from raw_folders import csv_text, raw_folder, write_file
 
+from m4lib.data import stream
 from m4lib.data.build import build, ingest
 from m4lib.data.schema import source
 from m4lib.files import read_json, sha256_file
@@ -220,6 +223,21 @@ def test_gzip_of_several_members(tmp_path: Path) -> None:
     (raw / "hosp" / "provider.csv.gz").write_bytes(data)
     ingest("mimic-iv", raw, tmp_path / "x.duckdb", progress=False)
     assert query(tmp_path / "x.duckdb", "SELECT provider_id FROM mimiciv_hosp.provider ORDER BY 1") == [("P1",), ("P2",), ("P3",)]
+
+
+@pytest.mark.parametrize("size", [7, 40, 64])
+def test_gzip_headers_of_every_form_across_blocks(size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Name, comment, extra field and header checksum, each cut somewhere by the end of a block."""
+    body = gzip.compress(b"1,2\n" * 100, mtime=0)[10:]
+    start = bytes([31, 139, 8, 0x1F, 0, 0, 0, 0, 0, 3]) + b"\4\0abcd" + b"some name\0" + b"and a comment\0"
+    header = start + (zlib.crc32(start) & 0xFFFF).to_bytes(2, "little")
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes((header + body) * 5)
+    monkeypatch.setattr(stream, "BLOCK", size)
+    raw = stream.RawFile(path, path.name)
+    assert raw.read() == b"1,2\n" * 500
+    assert raw.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    raw.close()
 
 
 def test_memory_stays_bounded(tmp_path: Path) -> None:
