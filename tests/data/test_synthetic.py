@@ -179,11 +179,28 @@ def test_every_task_has_varied_answers(databases: dict[str, Path], project: Proj
 
 def test_ten_million_chart_rows_a_minute(tmp_path: Path) -> None:
     """Processor time, because other programs share the machine."""
-    con = write.generator("mimic-iv", 500, 1, "2GB", str(tmp_path))
+    con = write.generator("mimic-iv", 500, 1, "light", "2GB", str(tmp_path))
     table = next(table for table in source("mimic-iv").tables if table.name == "chartevents")
     start = time.process_time()
     rows = write.copy_table(con, write.ROOMS["mimic-iv"], table, tmp_path / "chartevents.csv")
     assert rows / (time.process_time() - start) * 60 > 10_000_000
+
+
+# rows a stay of MIMIC-IV 3.1 (94,458 stays) and eICU 2.0 (200,859 stays)
+@pytest.mark.parametrize(("name", "published"), [
+    ("mimic-iv", {"mimiciv_icu.chartevents": 430e6 / 94_458, "mimiciv_hosp.admissions": 546_028 / 94_458}),
+    ("eicu", {"eicu_crd.nursecharting": 151.6e6 / 200_859, "eicu_crd.vitalperiodic": 146.7e6 / 200_859}),
+])
+def test_full_density_has_the_rows_of_the_release(name: str, published: dict[str, float], tmp_path: Path) -> None:
+    rows = synthesize(name, tmp_path / "raw", 300, seed=1, density="full")
+    for table, wanted in published.items():
+        assert rows[table] / 300 == pytest.approx(wanted, rel=0.15), table
+    build(name, tmp_path / "raw", tmp_path / "x.duckdb", progress=False, concepts=False)
+    if name == "mimic-iv":
+        with duckdb.connect(str(tmp_path / "x.duckdb"), read_only=True) as con:
+            assert con.execute("SELECT count(*) FROM mimiciv_icu.chartevents ANTI JOIN mimiciv_icu.d_items USING (itemid)").fetchone() == (0,)
+    with pytest.raises(M4Error, match="density called 'dense'"):
+        synthesize(name, tmp_path / "other", 3, density="dense")
 
 
 @pytest.mark.parametrize("name", ["mimic-iv", "eicu"])

@@ -25,6 +25,11 @@ from m4lib.files import make_folder
 
 VERSION = 1  # raise it when the same seed gives other data
 HERE = Path(__file__).parent
+# how much surrounds what concepts need; "full": as many admissions and charted rows a stay as the whole release has
+DENSITIES = {
+    "light": {"wards": 4.4, "other_items": 0, "vitals_an_hour": 1, "other_nursing": 0},
+    "full": {"wards": 14.3, "other_items": 50, "vitals_an_hour": 12, "other_nursing": 5},
+}
 ROOMS = {"mimic-iv": HERE / "mimic", "eicu": HERE / "eicu"}
 
 
@@ -34,18 +39,22 @@ def synthesize(
     stays: int,
     seed: int = 1,
     *,
+    density: str = "light",
     gz: bool = False,
     progress: bool = False,
     memory_limit: str = "4GB",
 ) -> dict[str, int]:
     """Write a raw folder with `stays` ICU stays and return the rows of each table.
 
-    The same source, stays, seed and VERSION give the same bytes: one thread, and no random state anywhere.
+    density: "light", or "full" for as many admissions and charted rows a stay as in MIMIC-IV 3.1 and eICU 2.0.
+    The same source, stays, seed, density and VERSION give the same bytes: one thread, and no random state anywhere.
     The folder appears complete or not at all. Raises M4Error for a folder that already holds something or cannot be written.
     """
     spec = schema.source(source)
     if stays < 1 or stays > 400_000:
         raise M4Error("The number of stays must lie between 1 and 400000.")
+    if density not in DENSITIES:
+        raise M4Error(f"There is no density called {density!r}; there are: {', '.join(DENSITIES)}.")
     out = Path(out_dir)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise M4Error(f"{out} already exists and is not empty: choose another folder or delete it.")
@@ -54,12 +63,12 @@ def synthesize(
     rows: dict[str, int] = {}
     try:
         with tempfile.TemporaryDirectory(prefix=".m4-", dir=out.parent) as spill:
-            with closing(generator(source, stays, seed, memory_limit, spill)) as con:
+            with closing(generator(source, stays, seed, density, memory_limit, spill)) as con:
                 for table in tqdm(spec.tables, desc=f"synthetic {spec.label}", unit="table", disable=not progress):
                     target = beside / table.folder / file_name(source, table.name, gz)
                     target.parent.mkdir(parents=True, exist_ok=True)
                     rows[table.full_name] = copy_table(con, ROOMS[source], table, target)
-        (beside / "README.md").write_text(readme(spec.label, stays, seed, rows), encoding="utf-8")
+        (beside / "README.md").write_text(readme(spec.label, stays, seed, density, rows), encoding="utf-8")
         if out.exists():
             out.rmdir()
         beside.replace(out)
@@ -72,12 +81,14 @@ def synthesize(
     return rows
 
 
-def generator(source: str, stays: int, seed: int, memory_limit: str, spill: str) -> duckdb.DuckDBPyConnection:
+def generator(source: str, stays: int, seed: int, density: str, memory_limit: str, spill: str) -> duckdb.DuckDBPyConnection:
     """A connection with macros, catalogs and the tables that all events are drawn from."""
     con = duckdb.connect(config={"threads": 1, "memory_limit": memory_limit, "temp_directory": spill})
     con.execute("SET enable_progress_bar = false")
     con.execute((HERE / "macros.sql").read_text().replace("{seed}", str(int(seed))))
     con.execute(f"SET VARIABLE stays = {int(stays)}::BIGINT")
+    for name, value in DENSITIES[density].items():
+        con.execute(f"SET VARIABLE {name} = {value}")
     for path in sorted((HERE / "catalog").glob("*.csv")):
         con.execute(f"CREATE TABLE {path.stem} AS FROM read_csv({literal(str(path))}, header = true, delim = ',', quote = '\"')")
     for name in ("people.sql", "shared.sql"):
@@ -139,11 +150,11 @@ def file_name(source: str, table: str, gz: bool) -> str:
     return f"{name}.csv{'.gz' if gz else ''}"
 
 
-def readme(label: str, stays: int, seed: int, rows: dict[str, int]) -> str:
+def readme(label: str, stays: int, seed: int, density: str, rows: dict[str, int]) -> str:
     lines = [
         f"# Synthetic data in the layout of {label}",
         "",
-        f"Made by m4lib's generator, version {VERSION}, from seed {seed}: {stays} ICU stays. No real patients; "
+        f"Made by m4lib's generator, version {VERSION}, from seed {seed}: {stays} ICU stays, {density} density. No real patients; "
         "not for clinical or statistical conclusions.",
         "",
         "| table | rows |",

@@ -44,8 +44,12 @@ WITH item AS (
     UNION ALL SELECT patientunitstayid, key, minutes, 3002, 'Scores', 'Sedation Scale/Score/Goal', 'Sedation Scale', 'RASS' FROM grid WHERE hour % 4 = 0 AND u('rass', key, 1) < 0.3
     UNION ALL SELECT patientunitstayid, key, minutes, 3003, 'Other Vital Signs and Infusions', 'Best Motor Response', 'Value', 'Obeys commands' FROM grid WHERE hour % 8 = 0 AND u('best', key, 1) < 0.3
     UNION ALL SELECT patientunitstayid, key, minutes, 3004, 'Other Vital Signs and Infusions', 'Neurological Assessment', 'Value', 'WDL' FROM grid WHERE hour % 8 = 0 AND u('neuro', key, 1) < 0.3
+), other_rows AS (
+    SELECT g.patientunitstayid, g.key, g.minutes, 3100 + r.k AS slot, 'Other Vital Signs and Infusions' AS cat, 'Synthetic observation' AS label,
+        'Observation ' || r.k AS name, ['WDL', 'Intact', 'Done', 'None'][1 + (h('other', g.key, r.k) % 4)::BIGINT] AS value
+    FROM grid AS g, range(getvariable('other_nursing')) AS r(k)
 ), everything AS (
-    SELECT * FROM number_rows UNION ALL SELECT * FROM coma_rows UNION ALL SELECT * FROM text_rows
+    SELECT * FROM number_rows UNION ALL SELECT * FROM coma_rows UNION ALL SELECT * FROM text_rows UNION ALL SELECT * FROM other_rows
 )
 SELECT key * 4096 + slot AS nursingchartid, patientunitstayid, minutes AS nursingchartoffset, minutes + CASE WHEN u('entry', key, slot) < 0.2 THEN 7 ELSE 0 END AS nursingchartentryoffset,
     cat AS nursingchartcelltypecat, label AS nursingchartcelltypevallabel, name AS nursingchartcelltypevalname, value AS nursingchartvalue

@@ -114,6 +114,10 @@ WITH item AS (
     UNION ALL
     SELECT subject_id, hadm_id, stay_id, key, in_s + (u('tall', n, 1) * 5400)::BIGINT - 600, 226730, round(height), 'cm'
     FROM body WHERE u('tall', n, 0) < 0.72 OR u('tall', n, 0) > 0.97
+), other_events AS (
+    -- what nothing asks for, which is most of a real table
+    SELECT g.subject_id, g.hadm_id, g.stay_id, g.key, g.at_s, 290000 + r.k AS itemid, h('other', g.key, r.k) AS draw, r.k % 2 = 1 AS is_number
+    FROM grid AS g, range(getvariable('other_items')) AS r(k)
 ), every_event AS (
     SELECT subject_id, hadm_id, stay_id, key, at_s, itemid, value, CASE WHEN is_number THEN value END AS valuenum, unit FROM number_events
     UNION ALL
@@ -125,6 +129,11 @@ WITH item AS (
     FROM breathing_events
     UNION ALL
     SELECT subject_id, hadm_id, stay_id, key, at_s, itemid, num(code, 1), num(code, 1), unit FROM body_events
+    UNION ALL
+    SELECT subject_id, hadm_id, stay_id, key, at_s, itemid,
+        CASE WHEN is_number THEN (draw % 900)::VARCHAR
+             ELSE ['Normal', 'Intact', 'Within normal limits', 'Not applicable', 'Done', 'None', 'Clear', 'Warm'][1 + (draw % 8)::BIGINT] END,
+        CASE WHEN is_number THEN (draw % 900)::VARCHAR END, CASE WHEN itemid % 4 = 1 THEN 'mmHg' END FROM other_events
 )
 SELECT subject_id, hadm_id, stay_id, 90000 + key % 997 AS caregiver_id, ts(at_s) AS charttime,
     ts(at_s + 60 * (key % 31)) AS storetime, itemid, value, valuenum, unit AS valueuom, (key % 61 = 0)::BIGINT AS warning

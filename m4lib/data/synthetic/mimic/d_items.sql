@@ -27,6 +27,8 @@ WITH everything AS (
         (220490, 'Water', 'ingredientevents', 'Ingredients - general', 'mL', 'Ingredient'),
         (226221, 'Sodium', 'ingredientevents', 'Ingredients - general', 'mEq', 'Ingredient')
     ) AS extra(itemid, label, linksto, category, unitname, param_type)
+    UNION ALL SELECT 290000 + k, 'Synthetic observation ' || k, 'chartevents', 'General', NULL, CASE WHEN k % 2 = 0 THEN 'Text' ELSE 'Numeric' END
+    FROM range(getvariable('other_items')) AS r(k)
 )
 SELECT itemid, label, label AS abbreviation, linksto, category, unitname, param_type, NULL AS lownormalvalue, NULL AS highnormalvalue
 FROM everything ORDER BY itemid

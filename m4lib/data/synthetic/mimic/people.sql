@@ -46,7 +46,7 @@ WITH icu AS (
     FROM planned GROUP BY j, g
 ), ward AS (
     SELECT j, 100 + w AS g, false AS icu, 8 + (u('ward', j, w) ** 2 * 260)::BIGINT AS hours, 0 AS pre_s
-    FROM subject, unnest(range((u('wards', j, 0) * 4.4)::BIGINT)) AS r(w)
+    FROM subject, unnest(range((u('wards', j, 0) * getvariable('wards'))::BIGINT)) AS r(w)
 ), everyone AS (
     SELECT *, (u('post', j, g) ** 3 * 400)::BIGINT AS post_h, 24 + (u('home', j, g) ** 2 * 24 * 260)::BIGINT AS away_h
     FROM (SELECT * FROM icu UNION ALL SELECT * FROM ward)
