@@ -110,7 +110,11 @@ def build_task_databases(params: Params) -> pd.DataFrame:
 
     rows = []
     cards = cards_at_hand(params)
-    stores = {source: open_store(params.database(source), params.taskdb / ".store" / source) for source in params.data}
+    threads, memory = params.build.get("threads"), params.build.get("memory_limit")
+    stores = {
+        source: open_store(params.database(source), params.taskdb / ".store" / source, threads=threads, memory_limit=memory)
+        for source in params.data
+    }
     source_bytes = sum(params.database(source).stat().st_size for source in params.data)
     seeds = sorted({campaign["codes_seed"] for campaign in params.campaigns if campaign.get("codes_seed") is not None})
     wanted = [(schema, None) for schema in params.schemas] + [(schema, seed) for seed in seeds for schema in params.schemas if schema != "native"]

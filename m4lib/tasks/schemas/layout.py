@@ -172,7 +172,7 @@ def original_sql(
 
 def check_lossless(originals: tuple[str, ...], stored: Stored, store: Store) -> None:
     """Raise M4Error unless every original can be taken out of the merged table with its number of rows."""
-    con = connect()
+    con = connect(**store.limits)
     try:
         for name in originals:
             source = store.relations[name]
