@@ -1,6 +1,7 @@
 """One measurement in a process of its own, so that its memory is its own: `python -m tests.bench.stages NAME FOLDER [options]`.
 
-Prints one JSON object: seconds, peak_bytes, rows, and what the stage adds. The folder of one size holds raw/, db and outputs.
+Prints one JSON object: seconds, processor_seconds, peak_bytes, rows, and what the stage adds. The folder is
+named after its source and holds one size of it: raw/, the database, references, task databases and outputs.
 """
 
 from __future__ import annotations
@@ -16,13 +17,23 @@ from typing import Any
 
 MEMORY = "5GB"
 THREADS = 2
+EVENTS = {
+    "mimic-iv": ("mimiciv_icu.chartevents", "mimiciv_hosp.labevents"),
+    "eicu": ("eicu_crd.nursecharting", "eicu_crd.vitalperiodic"),
+}
 
 
-def cards() -> dict[str, Any]:
+def cards(folder: Path) -> list[Any]:
+    """The tasks on the folder's source."""
     from m4lib.cards import load_cards
     from m4lib.project import find_project
 
-    return load_cards(find_project().tasks)
+    return [card for card in load_cards(find_project().tasks).values() if card.database == folder.name]
+
+
+def distinct(folder: Path) -> dict[str, Any]:
+    """One task for each reference, by the reference's name."""
+    return {card.reference_id: card for card in cards(folder)}
 
 
 def disk_use(folder: Path) -> int:
@@ -32,16 +43,16 @@ def disk_use(folder: Path) -> int:
 
 
 def database(folder: Path) -> Path:
-    return folder / "mimic-iv.duckdb"
+    """The folder is named after its source."""
+    return folder / f"{folder.name}.duckdb"
 
 
-def generate(folder: Path, stays: int) -> dict[str, Any]:
-    """The synthetic MIMIC-IV itself, on one core, uncompressed."""
+def generate(folder: Path, stays: int, density: str) -> dict[str, Any]:
+    """The synthetic release itself, gzip included: one core for the rows, at times a second one for gzip."""
     from m4lib.data.synthetic import synthesize
 
-    made = synthesize("mimic-iv", folder / "raw", stays, 1)
-    tables = made["tables"] if isinstance(made, dict) and "tables" in made else {}
-    return {"rows": sum(tables.values()) if tables else None, "bytes": disk_use(folder / "raw")}
+    made = synthesize(folder.name, folder / "raw", stays, 1, density=density, gz=True)
+    return {"rows": sum(made.values()), "largest": dict(sorted(made.items(), key=lambda one: -one[1])[:3]), "bytes": disk_use(folder / "raw")}
 
 
 def floor_read(folder: Path) -> dict[str, Any]:
@@ -50,7 +61,28 @@ def floor_read(folder: Path) -> dict[str, Any]:
     from m4lib.data.schema import source
     from tests.bench.bench_ingest import read_all
 
-    read_all(find_files(source("mimic-iv"), folder / "raw"), THREADS, MEMORY)
+    read_all(find_files(source(folder.name), folder / "raw"), THREADS, MEMORY)
+    return {}
+
+
+def plain_create(folder: Path) -> dict[str, Any]:
+    """What ingest could cost at the least with DuckDB's own tools: CREATE TABLE from its own gzip reader, nothing checked."""
+    from m4lib.data.build import create
+    from m4lib.data.layout import find_files
+    from m4lib.data.schema import source
+    from m4lib.data.stream import RawFile
+    from m4lib.data.tables import select_sql
+    from m4lib.duck import connect
+
+    target = folder / "plain.duckdb"
+    create(target)
+    con = connect(target, threads=THREADS, memory_limit=MEMORY)
+    for table, path in find_files(source(folder.name), folder / "raw").files.items():
+        raw = RawFile(path, path.name)
+        con.execute(f"CREATE TABLE {table.name} AS {select_sql(table, raw.header(), str(path))}")
+        raw.close()
+    con.close()
+    target.unlink()
     return {}
 
 
@@ -67,16 +99,16 @@ def pandas_read(folder: Path) -> dict[str, Any]:
 def ingest(folder: Path) -> dict[str, Any]:
     from m4lib.data.build import ingest as run
 
-    made = run("mimic-iv", folder / "raw", database(folder), threads=THREADS, memory_limit=MEMORY, progress=False)
+    made = run(folder.name, folder / "raw", database(folder), threads=THREADS, memory_limit=MEMORY, progress=False)
     return {"rows": sum(table["rows"] for table in made["tables"].values()), "bytes": database(folder).stat().st_size}
 
 
 def floor_scan(folder: Path) -> dict[str, Any]:
-    """Baseline of concepts and references: every column of the two event tables is read from the database once."""
+    """Baseline of concepts and references: every column of the source's two largest tables is read from the database once."""
     from m4lib.duck import connect
 
     con = connect(database(folder), read_only=True, threads=THREADS, memory_limit=MEMORY)
-    for table in ("mimiciv_icu.chartevents", "mimiciv_hosp.labevents"):
+    for table in EVENTS[folder.name]:
         con.execute(f"SELECT max(COLUMNS(*)) FROM {table}").fetchall()
     return {}
 
@@ -112,17 +144,15 @@ def concepts(folder: Path) -> dict[str, Any]:
     con = connect(database(folder), threads=THREADS, memory_limit=MEMORY)
     results = build_concepts(con, force=True)
     con.close()
-    slow = sorted(results, key=lambda one: -one.seconds)[:3]
-    return {"rows": sum(one.rows for one in results), "slowest": {one.name: round(one.seconds, 2) for one in slow}}
+    return {"rows": sum(one.rows for one in results), "bytes": database(folder).stat().st_size, "each": {one.name: one.seconds for one in results}}
 
 
 def references(folder: Path) -> dict[str, Any]:
     from m4lib.tasks.reference import write_references
 
-    chosen = [card for card in cards().values() if card.database == "mimic-iv"]
-    made = write_references(chosen, database(folder), folder / "reference", threads=THREADS, memory_limit=MEMORY, force=True)["references"]
-    seconds = {made[card.name]["seconds"]: card.reference_id for card in chosen}
-    return {"rows": sum(made[card.name]["rows"] for card in chosen), "slowest": {seconds[s]: s for s in sorted(seconds, reverse=True)[:3]}}
+    made = write_references(cards(folder), database(folder), folder / "reference", threads=THREADS, memory_limit=MEMORY, force=True)["references"]
+    unique = distinct(folder).items()
+    return {"rows": sum(made[card.name]["rows"] for _, card in unique), "each": {key: made[card.name]["seconds"] for key, card in unique}}
 
 
 def _taskdbs(folder: Path, schemas: tuple[str, ...]) -> dict[str, Any]:
@@ -131,10 +161,9 @@ def _taskdbs(folder: Path, schemas: tuple[str, ...]) -> dict[str, Any]:
 
     store = open_store(database(folder), folder / "taskdb" / ".store", threads=THREADS, memory_limit=MEMORY)
     for schema in schemas:
-        for card in cards().values():
-            if card.database == "mimic-iv":
-                build(card, schema, database(folder), folder / "taskdb", store=store, data_prefix="/data")
-    return {"disk_share": disk_use(folder / "taskdb") / database(folder).stat().st_size}
+        for card in cards(folder):
+            build(card, schema, database(folder), folder / "taskdb", store=store, data_prefix="/data")
+    return {"databases": len(schemas) * len(cards(folder)), "disk_share": disk_use(folder / "taskdb") / database(folder).stat().st_size}
 
 
 def floor_export(folder: Path) -> dict[str, Any]:
@@ -144,7 +173,7 @@ def floor_export(folder: Path) -> dict[str, Any]:
     con = connect(database(folder), read_only=True, threads=THREADS, memory_limit=MEMORY)
     target = folder / "export"
     target.mkdir()
-    names = con.execute("SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name LIKE 'mimiciv%'").fetchall()
+    names = con.execute("SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name LIKE 'mimiciv%' OR schema_name LIKE 'eicu%'").fetchall()
     for schema, table in names:
         con.execute(f"COPY {quote(schema)}.{quote(table)} TO {literal(str(target / f'{schema}.{table}.parquet'))} (FORMAT parquet, COMPRESSION zstd)")
     shutil.rmtree(target)
@@ -160,28 +189,27 @@ def transformed(folder: Path) -> dict[str, Any]:
 
 
 def evaluate(folder: Path) -> dict[str, Any]:
-    """Every reference evaluated against itself as a CSV output, all 15 families; the CSVs are written before the clock."""
+    """Every reference of the source evaluated against itself as a CSV output; the CSVs are written before the clock."""
     from m4lib.evaluation import evaluate_files
 
-    chosen = {card.reference_id: card for card in cards().values() if card.database == "mimic-iv"}
-    files = {key: (_as_csv(folder, card.name), folder / "reference" / f"{card.name}.parquet", card.evaluation) for key, card in chosen.items()}
+    files = {key: (_as_csv(folder, card.name), folder / "reference" / f"{card.name}.parquet", card.evaluation) for key, card in distinct(folder).items()}
     begun, each = time.perf_counter(), {}
     for key, (output, reference, contract) in files.items():
         one = time.perf_counter()
         result = evaluate_files(output, reference, contract)
         assert result["reward"] == 1.0, (key, result["reward"])
-        each[key] = round(time.perf_counter() - one, 2)
-    return {"seconds": time.perf_counter() - begun, "slowest": dict(sorted(each.items(), key=lambda item: -item[1])[:3])}
+        each[key] = time.perf_counter() - one
+    return {"seconds": time.perf_counter() - begun, "each": each}
 
 
 def pandas_evaluate(folder: Path) -> dict[str, Any]:
     """Baseline of evaluation: pandas reads both sides, merges on the keys and compares column by column."""
     import pandas as pd
 
-    chosen = {card.reference_id: card for card in cards().values() if card.database == "mimic-iv"}
-    files = [(_as_csv(folder, card.name), folder / "reference" / f"{card.name}.parquet", card) for card in chosen.values()]
-    begun = time.perf_counter()
-    for output, reference, card in files:
+    files = {key: (_as_csv(folder, card.name), folder / "reference" / f"{card.name}.parquet", card) for key, card in distinct(folder).items()}
+    begun, each = time.perf_counter(), {}
+    for name, (output, reference, card) in files.items():
+        one = time.perf_counter()
         keys = card.evaluation["key_columns"]
         left, right = pd.read_parquet(reference), pd.read_csv(output, low_memory=False)
         for key in keys:
@@ -193,7 +221,8 @@ def pandas_evaluate(folder: Path) -> dict[str, Any]:
             if pd.api.types.is_datetime64_any_dtype(a):
                 b = pd.to_datetime(b)
             ((a == b) | (a.isna() & b.isna())).mean()
-    return {"seconds": time.perf_counter() - begun}
+        each[name] = time.perf_counter() - one
+    return {"seconds": time.perf_counter() - begun, "each": each}
 
 
 def _as_csv(folder: Path, task: str) -> Path:
@@ -202,7 +231,7 @@ def _as_csv(folder: Path, task: str) -> Path:
     path = folder / "output" / f"{task}.csv"
     if not path.is_file():
         path.parent.mkdir(exist_ok=True)
-        connect().execute(f"COPY (FROM read_parquet({literal(str(folder / 'reference' / f'{task}.parquet'))})) TO {literal(str(path))} (HEADER)")
+        connect(memory_limit=MEMORY).execute(f"COPY (FROM read_parquet({literal(str(folder / 'reference' / f'{task}.parquet'))})) TO {literal(str(path))} (HEADER)")
     return path
 
 
@@ -223,7 +252,7 @@ def pandas_indexes(folder: Path, evidence: str) -> dict[str, Any]:
 
 STAGES: dict[str, Callable[..., dict[str, Any]]] = {
     stage.__name__: stage for stage in (
-        generate, floor_read, pandas_read, ingest, floor_scan, pandas_vitals, one_concept, concepts, references, floor_export,
+        generate, floor_read, plain_create, pandas_read, ingest, floor_scan, pandas_vitals, one_concept, concepts, references, floor_export,
         taskdbs, transformed, evaluate, pandas_evaluate, paper, pandas_indexes,
     )
 }
@@ -233,8 +262,8 @@ def main(argv: list[str]) -> int:
     name, folder, *rest = argv
     begun = time.perf_counter()
     found = STAGES[name](Path(folder), *(int(value) if value.isdigit() else value for value in rest))
-    seconds = time.perf_counter() - begun
-    print(json.dumps({"seconds": seconds, "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024, **found}))
+    seconds, used = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_SELF)
+    print(json.dumps({"seconds": seconds, "processor_seconds": used.ru_utime + used.ru_stime, "peak_bytes": used.ru_maxrss * 1024, **found}))
     return 0
 
 
