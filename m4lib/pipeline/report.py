@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
@@ -23,12 +24,18 @@ def _resource(name: str) -> str:
     return resources.files("m4lib.pipeline").joinpath(name).read_text(encoding="utf-8")
 
 
-def notebook_page(source: str, target: str, home: str) -> str:
-    """Render one executed notebook to a self-contained HTML page without scripts; returns its title."""
+def notebook_page(source: str, target: str, home: str, root: str) -> str:
+    """Render one executed notebook to a self-contained HTML page without scripts; returns its title.
+
+    Parameters are shown with folders relative to `root`: the page may go elsewhere, the notebook has what it was given.
+    """
     import nbformat
     from nbconvert import HTMLExporter
 
     notebook = nbformat.read(source, as_version=4)
+    for cell in notebook.cells:
+        if "injected-parameters" in cell.metadata.get("tags", ()):
+            cell.source = relative_folders(cell.source, root)
     exporter = HTMLExporter(template_name="basic", exclude_input_prompt=True, exclude_output_prompt=True)
     body, _ = exporter.from_notebook_node(notebook)
     title = notebook_title(Path(source))
@@ -39,6 +46,16 @@ def notebook_page(source: str, target: str, home: str) -> str:
     )
     write_text(target, page)
     return title
+
+
+def relative_folders(code: str, root: str) -> str:
+    """`code` with every text in it that is an absolute path as seen from `root`."""
+
+    def shown(match: re.Match[str]) -> str:
+        value = ast.literal_eval(match[0])
+        return json.dumps(os.path.relpath(value, root), ensure_ascii=False) if os.path.isabs(value) else match[0]
+
+    return re.sub(r'"(?:[^"\\\n]|\\.)*"', shown, code)
 
 
 def pygments_css() -> str:
@@ -58,7 +75,7 @@ def notebook_title(path: Path) -> str:
     return path.stem
 
 
-def _render(jobs: Sequence[tuple[str, str, str]]) -> None:
+def _render(jobs: Sequence[tuple[str, str, str, str]]) -> None:
     if not jobs:
         return
     if len(jobs) == 1:
@@ -129,7 +146,7 @@ def _check(outputs: Path) -> tuple[str, dict[str, str]]:
 def write_report(params: Params, results: Sequence[StageResult]) -> Path:
     """Write `report/index.html` and a page for every executed notebook. Returns the index page.
 
-    Pages whose executed notebook has not changed are kept.
+    Pages are kept when neither their executed notebook nor this module has changed.
     """
     from jinja2 import Environment
 
@@ -137,12 +154,13 @@ def write_report(params: Params, results: Sequence[StageResult]) -> Path:
     executed = sorted((outputs / "notebooks").rglob("*.ipynb"))
     executed = [path for path in executed if not path.name.startswith(".")]
     jobs, hrefs = [], {}
+    code = max(Path(__file__).with_name(name).stat().st_mtime for name in ("report.py", "report.css"))
     for path in executed:
         name = str(path.relative_to(outputs / "notebooks").with_suffix(""))
         rendered = folder / "notebooks" / f"{name}.html"
         hrefs[name] = os.path.relpath(rendered, folder)
-        if not rendered.is_file() or rendered.stat().st_mtime < path.stat().st_mtime:
-            jobs.append((str(path), str(rendered), os.path.relpath(folder / "index.html", rendered.parent)))
+        if not rendered.is_file() or rendered.stat().st_mtime < max(path.stat().st_mtime, code):
+            jobs.append((str(path), str(rendered), os.path.relpath(folder / "index.html", rendered.parent), str(params.project.root)))
     _render(jobs)
 
     check, per_table = _check(outputs)
