@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,11 +47,14 @@ def test_a_canary_counts_only_for_what_it_looked_for(engine: Engine, clean: Site
     """A record that did not search for deleted rows, or dropped relations, is not accepted in the place of one that did."""
     first = require_canary(clean.card, clean.settings, "nop", engine=engine)
     assert first["canary_sought"] == {"relations": ["hospital.answers"], "rows": []}
+    time.sleep(1)  # ids tell seconds apart
     second = require_canary(clean.card, clean.settings, "nop", rows=("a deleted row",), engine=engine)
     assert second["run_id"] != first["run_id"] and "a deleted row" not in json.dumps(second)
     assert require_canary(clean.card, clean.settings, "nop", rows=("a deleted row",), engine=engine)["run_id"] == second["run_id"]
+    time.sleep(1)
     more = replace(clean.card, drop=(*clean.card.drop, "hospital.more_answers"))
     assert require_canary(more, clean.settings, "nop", engine=engine)["run_id"] not in (first["run_id"], second["run_id"])
+    time.sleep(1)
     with pytest.raises(M4Error, match="no run may start: dropped_rows_in_bytes"):  # these bytes are in every Parquet file
         require_canary(clean.card, clean.settings, "nop", rows=("PAR1",), engine=engine)
 
