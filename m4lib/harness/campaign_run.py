@@ -166,7 +166,7 @@ def make_job(
     known = {*Limits.__dataclass_fields__, *DOCKER_ENTRIES}
     strange = sorted(set(campaign.options) - known - {*CAMPAIGN_ENTRIES, *FILE_ENTRIES})
     if strange:
-        raise M4Error(f"The campaign {campaign.name} has unknown entries: {', '.join(strange)}; known are {', '.join([*sorted(ENTRIES), *CAMPAIGN_ENTRIES, *DOCKER_ENTRIES])}.")
+        raise M4Error(f"The campaign {campaign.name} has unknown entries: {', '.join(strange)}; known are {', '.join(sorted({*ENTRIES, *CAMPAIGN_ENTRIES, *FILE_ENTRIES, *known}))}.")
     given = {**(options or {}), **{k: v for k, v in campaign.options.items() if k in known}}
     limits = Limits()
     for name, value in given.items():

@@ -69,7 +69,9 @@ def preflight(
         ("reference outputs", lambda: data.references(chosen, site.reference_dir, self_check)),
         ("task databases", lambda: data.databases(cards, planned, site.taskdb_dir, site.reference_dir, seed)),
         ("results root", lambda: host.results_root(campaign, planned, site.root)),
-        ("disk space", lambda: host.space(site.root, site.scratch, len(planned) if left is None else left, site.parallel, site.limits)),
+        ("disk space", lambda: host.space(
+            site.root, site.scratch, len(planned) if left is None else left, site.parallel, site.limits, host.answer_bytes(planned, site.reference_dir),
+        )),
         ("credentials", lambda: host.credentials(campaign)),
         ("source", lambda: host.source(campaign, site.project)),
     ]
