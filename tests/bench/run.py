@@ -200,9 +200,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="m4-bench-", dir=arguments.work) as name:
         bench = Bench(out, Path(name), arguments.density)
         bench.paper_and_runs(evidence if evidence.is_dir() else None)
-        for source, chosen in (("mimic-iv", arguments.sizes), ("eicu", arguments.eicu_sizes)):
-            for size in chosen:
-                bench.measure(source, size)
+        wanted = [(size, "mimic-iv") for size in arguments.sizes] + [(size, "eicu") for size in arguments.eicu_sizes]
+        for size, source in sorted(wanted):
+            bench.measure(source, size)
     print("\n" + table(bench.rows))
     print(f"\nWritten to {out}")
     missed = [row for row in bench.rows if row.get("target") and row.get("ratio", 0) > row["target"]]
