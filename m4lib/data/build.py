@@ -97,10 +97,10 @@ def build(
             # a log left by another program belongs to the old file and would be replayed into the new one
             Path(f"{target}.wal").unlink(missing_ok=True)
     except duckdb.Error as error:
-        raise disk_error(str(error), str(target)) or M4Error(f"{target} could not be built: {short(str(error), 300)}") from error
+        raise disk_error(str(error), f"the database {target}") or M4Error(f"{target} could not be built: {short(str(error), 300)}") from error
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise disk_error("No space left", str(target)) or error from error
+            raise disk_error("No space left", f"the database {target}") or error from error
         raise M4Error(f"{target} could not be written: {error.strerror or error}.") from error
     value = manifests.write(target, spec, layout, records, built, time.perf_counter() - start)
     return {**value, "reused": sorted(table.full_name for table in same)}

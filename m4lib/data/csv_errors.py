@@ -47,11 +47,11 @@ def csv_error(label: str, message: str) -> M4Error:
     return M4Error(f"{where} cannot be read: {short(message, 200)}")
 
 
-def disk_error(message: str, target: str) -> M4Error | None:
+def disk_error(message: str, what: str, option: str = "--db") -> M4Error | None:
     """The sentence for a full disk, or None when `message` tells of something else."""
     if any(sign in message for sign in FULL):
         return M4Error(
-            f"The disk is full: the database {target} could not be written. "
-            "Free some space or choose another place with --db; what was there before is unchanged."
+            f"The disk is full: {what} could not be written. "
+            f"Free some space or choose another place with {option}; what was there before is unchanged."
         )
     return None

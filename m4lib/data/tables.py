@@ -146,7 +146,7 @@ def read_file(
     except duckdb.Error as error:
         if raw.error:
             raise raw.error from error
-        if full := disk_error(str(error), "file"):
+        if full := disk_error(str(error), "the database"):
             raise full from error
         if parallel and not raw.cancelled:
             raise UnsureError from error

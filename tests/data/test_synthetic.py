@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import resource
 import signal
 import subprocess
 import sys
@@ -229,6 +230,17 @@ def test_nothing_is_overwritten_or_left_half_done(tmp_path: Path, monkeypatch: p
     with pytest.raises(RuntimeError):
         synthesize("mimic-iv", tmp_path / "new", 5)
     assert [path.name for path in tmp_path.iterdir()] == ["full"]
+
+
+@pytest.mark.parametrize("gz", [False, True])
+def test_full_disk_names_the_folder_and_leaves_nothing(gz: bool, tmp_path: Path) -> None:
+    """A limit on file size stands in for a full disk."""
+    command = [sys.executable, "-m", "m4lib", "synthesize", "--source", "eicu", "--stays", "300", "--out", str(tmp_path / "out"), *(["--gzip"] if gz else [])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120,
+                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)))
+    assert done.returncode == 2 and str(tmp_path / "out") in done.stderr and done.stderr.count("\n") == 1, done.stderr
+    assert "another place" in done.stderr and "database" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("gz", [False, True])

@@ -73,7 +73,7 @@ def synthesize(
             out.rmdir()
         beside.replace(out)
     except duckdb.Error as error:
-        raise disk_error(str(error), str(out)) or error from error
+        raise disk_error(str(error), f"the folder {out}", "--out") or error from error
     except OSError as error:  # it names a hidden file that nobody asked for
         raise M4Error(f"{out} could not be written ({error.strerror or error}): choose another place.") from error
     finally:
@@ -127,6 +127,10 @@ def compressed(copy: Callable[[str], int], target: Path) -> int:
     packer.start()
     try:
         rows = copy(f"/dev/fd/{write_end}")
+    except duckdb.Error as error:
+        if failure:  # the packer has closed its end: what stopped it is the cause, not the broken pipe
+            raise failure[0] from error
+        raise
     finally:
         os.close(write_end)
     # only now: after a failure DuckDB keeps its end of the pipe until the connection is closed
