@@ -117,11 +117,12 @@ def compressed(copy: Callable[[str], int], target: Path) -> int:
     failure: list[BaseException] = []
 
     def pack() -> None:
-        try:
-            with os.fdopen(read_end, "rb") as source, open(target, "wb") as raw:
-                pump(source, raw)
-        except BaseException as error:
-            failure.append(error)
+        with os.fdopen(read_end, "rb") as source:  # closed last: whoever meets the broken pipe finds its cause noted
+            try:
+                with open(target, "wb") as raw:
+                    pump(source, raw)
+            except BaseException as error:
+                failure.append(error)
 
     packer = threading.Thread(target=pack, daemon=True)
     packer.start()
