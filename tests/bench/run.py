@@ -192,6 +192,7 @@ def main() -> int:
     parser.add_argument("--eicu-sizes", type=sizes, default=[1, 10], help="hundredths of eICU (default: 1,10)")
     parser.add_argument("--density", choices=["light", "full"], default="full", help="of the synthetic data (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=None, help="default: outputs/bench")
+    parser.add_argument("--strict", action="store_true", help="exit 1 when a ratio is above its target (default: it is only said)")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data (default: a temporary one)")
     arguments = parser.parse_args()
     project = find_project()
@@ -208,7 +209,7 @@ def main() -> int:
     missed = [row for row in bench.rows if row.get("target") and row.get("ratio", 0) > row["target"]]
     for row in missed:
         print(f"{row['stage']} of {LABELS[row['source']]} at size {row['size']}: ratio {row['ratio']:.2f} is above {row['target']}")
-    return 1 if missed else 0
+    return 1 if missed and arguments.strict else 0
 
 
 if __name__ == "__main__":
