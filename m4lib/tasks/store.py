@@ -1,7 +1,7 @@
 """One copy of a source database as Parquet files, shared by every task database through hard links.
 
-File and column names are neutral (`3f0c….parquet`, `f0`, `f1`, ...), so that the same bytes serve the native and the
-transformed schemas and tell nothing. What a file holds is written in the store's index, which no agent receives.
+File and column names are neutral (`3f0c….parquet`, `c3f0c…_0`, `c3f0c…_1`, ...), so that the same bytes serve the native and
+the transformed schemas and tell nothing. What a file holds is written in the store's index, which no agent receives.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -24,7 +24,7 @@ from m4lib.errors import M4Error
 from m4lib.files import atomic_path, read_json, sha256_file, sha256_text, write_json
 from m4lib.tasks import source
 
-FORMAT = 2
+FORMAT = 3
 # Dictionaries of many distinct numbers cost time and room: with this limit and level, files of event tables are smaller
 # than with DuckDB's defaults and written in three quarters of the processor time.
 PARQUET = "FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1, DICTIONARY_SIZE_LIMIT 4096"
@@ -33,7 +33,7 @@ INDEX = "index.json"
 
 @dataclass(frozen=True)
 class Stored:
-    """One relation as a Parquet file. `columns` are the relation's names in file order: column i is `f<i>` there."""
+    """One relation as a Parquet file. `columns` are the relation's names in file order: column i is `field(i)` there."""
 
     file: str
     columns: tuple[str, ...]
@@ -43,13 +43,18 @@ class Stored:
     bytes: int
     sha256: str
 
+    def field(self, i: int) -> str:
+        """Name of column i in the file. No two files share one, so that several may be read side by side."""
+        return f"c{self.file[:8]}_{i}"
+
+    def value(self, column: str) -> str:
+        """`column` as an expression over the file, in the relation's type: `c3f0c1a2b_1` or `CAST(c3f0c1a2b_1 AS HUGEINT)`."""
+        i = self.columns.index(column)
+        return self.field(i) if self.types[i] == self.parquet_types[i] else f"CAST({self.field(i)} AS {self.types[i]})"
+
     def select(self, names: dict[str, str]) -> str:
-        """`f0 AS "a", CAST(f1 AS HUGEINT) AS "b", ...` with the names that `names` gives to the columns."""
-        parts = []
-        for i, (column, kind, stored) in enumerate(zip(self.columns, self.types, self.parquet_types, strict=True)):
-            value = f"f{i}" if kind == stored else f"CAST(f{i} AS {kind})"
-            parts.append(f"{value} AS {quote(names[column])}")
-        return ", ".join(parts)
+        """The select list that gives every column the name which `names` has for it."""
+        return ", ".join(f"{self.value(column)} AS {quote(names[column])}" for column in self.columns)
 
 
 class Limits(TypedDict):
@@ -163,8 +168,12 @@ def _export_all(
 def _export(con: duckdb.DuckDBPyConnection, sql: str, folder: Path, seed: str) -> Stored:
     """Write the rows of `sql` to a Parquet file whose name follows from `seed` alone."""
     described = con.execute(f"DESCRIBE {sql}").fetchall()
-    columns = ", ".join(f"{quote(row[0])} AS f{i}" for i, row in enumerate(described))
     path = folder / f"{sha256_text(seed)[:16]}.parquet"
+    new = Stored(
+        file=path.name, columns=tuple(row[0].lower() for row in described), types=tuple(row[1] for row in described),
+        parquet_types=(), rows=0, bytes=0, sha256="",
+    )
+    columns = ", ".join(f"{quote(row[0])} AS {new.field(i)}" for i, row in enumerate(described))
     with atomic_path(path) as beside:
         # the order of rows is kept, so that the same source gives the same bytes
         con.execute("SET preserve_insertion_order = true")
@@ -173,10 +182,7 @@ def _export(con: duckdb.DuckDBPyConnection, sql: str, folder: Path, seed: str) -
     target = literal(str(path))
     count = con.execute(f"SELECT count(*) FROM read_parquet({target})").fetchone() or (0,)
     stored_types = [row[1] for row in con.execute(f"DESCRIBE SELECT * FROM read_parquet({target})").fetchall()]
-    return Stored(
-        file=path.name, columns=tuple(row[0].lower() for row in described), types=tuple(row[1] for row in described),
-        parquet_types=tuple(stored_types), rows=count[0], bytes=path.stat().st_size, sha256=sha256_file(path),
-    )
+    return replace(new, parquet_types=tuple(stored_types), rows=count[0], bytes=path.stat().st_size, sha256=sha256_file(path))
 
 
 def _stored(value: dict[str, Any]) -> Stored:

@@ -17,10 +17,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from m4lib.files import atomic_path, write_json
+from m4lib.files import atomic_path, read_json, write_json
 from m4lib.project import find_project
 
 Row = dict[str, Any]
@@ -59,8 +60,10 @@ def stage(name: str, folder: Path, *rest: str) -> Row:
 class Bench:
     """Collects rows; `save` writes the JSON and the plots of what there is so far."""
 
-    def __init__(self, out: Path, work: Path, density: str) -> None:
-        self.out, self.work, self.density, self.rows = out, work, density, list[Row]()
+    def __init__(self, out: Path, work: Path, density: str, only: list[str], keep: bool) -> None:
+        self.out, self.work, self.density, self.only, self.keep = out, work, density, only, keep
+        # with `only`, what was measured before stands beside it
+        self.rows: list[Row] = read_json(out / "bench.json")["rows"] if only else []
 
     def save(self) -> None:
         write_json(self.out / "bench.json", {"cores": os.cpu_count(), "load": os.getloadavg(), "density": self.density, "rows": self.rows})
@@ -70,14 +73,14 @@ class Bench:
         """All data stages of one source at one size."""
         stays = STAYS[source] * size
         common = {"source": source, "size": size, "stays": stays}
-        order = [name for name in ORDER if source == "mimic-iv" or name not in MIMIC_ONLY]
+        order = [name for name in ORDER if (source == "mimic-iv" or name not in MIMIC_ONLY) and (not self.only or name in self.only)]
         free = shutil.disk_usage(self.work).free
-        if free < stays * DISK[source]:
+        folder = self.work / str(size) / source
+        if not folder.exists() and free < stays * DISK[source]:
             reason = f"needs {stays * DISK[source] >> 30} GiB of disk, {free >> 30} are free"
             self.rows += [{**common, "stage": name, "error": reason} for name in order if name in PLAN]
             return self.save()
-        folder = self.work / str(size) / source
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=self.keep)
         found: dict[str, Row] = {}
         for name in order:
             if size > MOST.get(name, size):
@@ -85,10 +88,14 @@ class Bench:
             else:
                 found[name] = stage(name, folder, *([str(stays), self.density] if name == "generate" else []))
             print(f"{LABELS[source]:<8} size {size:>3}  {name:<16} {show(found[name])}", flush=True)
-            self.rows = [row for row in self.rows if (row.get("source"), row.get("size")) != (source, size)]
-            self.rows += [{**common, "raw_rows": found["generate"].get("rows"), **row} for row in compared(found)]
+            here = [row for row in self.rows if (row.get("source"), row.get("size")) == (source, size)]
+            rows = found["generate"].get("rows") if "generate" in found else next((row["raw_rows"] for row in here), None)
+            new = [{**common, "raw_rows": rows, **row} for row in compared(found)]
+            measured = {row["stage"]: row for row in [*here, *new]}
+            self.rows = [row for row in self.rows if row not in here] + [measured[name] for name in PLAN if name in measured]
             self.save()
-        shutil.rmtree(folder)
+        if not self.keep:
+            shutil.rmtree(folder)
 
     def paper_and_runs(self, evidence: Path | None) -> None:
         """The paper from its indexes, and the overhead of a run beside `docker run`."""
@@ -192,15 +199,25 @@ def main() -> int:
     parser.add_argument("--eicu-sizes", type=sizes, default=[1, 10], help="hundredths of eICU (default: 1,10)")
     parser.add_argument("--density", choices=["light", "full"], default="full", help="of the synthetic data (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=None, help="default: outputs/bench")
+    parser.add_argument("--only", type=lambda text: text.split(","), default=[], metavar="STAGE,...",
+                        help="measure these again, on the data that --keep left in --work; the others stay as they are in bench.json")
+    parser.add_argument("--keep", action="store_true", help="leave the data in --work (default: they are deleted)")
     parser.add_argument("--strict", action="store_true", help="exit 1 when a ratio is above its target (default: it is only said)")
     parser.add_argument("--work", type=Path, default=None, help="folder for the data (default: a temporary one)")
     arguments = parser.parse_args()
     project = find_project()
     out = arguments.out or project.outputs / "bench"
     evidence = project.shared / "evidence"
-    with tempfile.TemporaryDirectory(prefix="m4-bench-", dir=arguments.work) as name:
-        bench = Bench(out, Path(name), arguments.density)
-        bench.paper_and_runs(evidence if evidence.is_dir() else None)
+    if (arguments.keep or arguments.only) and not arguments.work:
+        parser.error("--keep and --only need --work")
+    strange = sorted(set(arguments.only) - set(ORDER))
+    if strange:
+        parser.error(f"there is no stage {strange[0]}; there are: {', '.join(ORDER)}")
+    keep = arguments.keep or bool(arguments.only)
+    with nullcontext(arguments.work) if keep else tempfile.TemporaryDirectory(prefix="m4-bench-", dir=arguments.work) as name:
+        bench = Bench(out, Path(name), arguments.density, arguments.only, keep)
+        if not arguments.only:
+            bench.paper_and_runs(evidence if evidence.is_dir() else None)
         wanted = [(size, "mimic-iv") for size in arguments.sizes] + [(size, "eicu") for size in arguments.eicu_sizes]
         for size, source in sorted(wanted):
             bench.measure(source, size)

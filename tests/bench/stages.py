@@ -172,6 +172,7 @@ def floor_export(folder: Path) -> dict[str, Any]:
 
     con = connect(database(folder), read_only=True, threads=THREADS, memory_limit=MEMORY)
     target = folder / "export"
+    shutil.rmtree(target, ignore_errors=True)
     target.mkdir()
     names = con.execute("SELECT schema_name, table_name FROM duckdb_tables() WHERE schema_name LIKE 'mimiciv%' OR schema_name LIKE 'eicu%'").fetchall()
     for schema, table in names:
@@ -181,6 +182,7 @@ def floor_export(folder: Path) -> dict[str, Any]:
 
 
 def taskdbs(folder: Path) -> dict[str, Any]:
+    shutil.rmtree(folder / "taskdb", ignore_errors=True)
     return _taskdbs(folder, ("native",))
 
 

@@ -95,12 +95,24 @@ def merged_file(merged: str, store: Store, codes: Codebook) -> Stored:
 
 
 def stack_sql(merged: str, store: Store, codes: Codebook) -> str:
-    """UNION ALL of two tables: shared columns, those of the first, those of the second, then the mark."""
+    """Two tables one above the other: shared columns, those of the first, those of the second, then the mark.
+
+    Both files are read in one scan, first the one and then the other. UNION ALL reads them at the same time, and has to
+    hold back the second until the first is written: more than twenty gigabytes for a full chart.
+    """
     stack = STACKS[merged]
     files = [store.relations[name] for name in stack.tables]
     types = [dict(zip(stored.columns, stored.types, strict=True)) for stored in files]
     shared = [c for c in (stack.shared_first or files[0].columns) if c in types[0] and c in types[1]]
     columns = [*shared, *(c for stored in files for c in stored.columns if c not in shared)]
+    if ITEMS not in stack.tables:
+        values = [
+            f"COALESCE({', '.join(stored.value(c) for stored, own in zip(files, types, strict=True) if c in own)}) AS {quote(c)}"
+            for c in columns
+        ]
+        first, second = (literal(str(store.path(stored))) for stored in files)
+        mark = f"CASE filename WHEN {first} THEN {literal(stack.values[0])} ELSE {literal(stack.values[1])} END AS {quote(stack.mark)}"
+        return f"SELECT {', '.join(values)}, {mark} FROM read_parquet([{first}, {second}], union_by_name = true, filename = true)"
     parts = []
     for name, stored, own, value in zip(stack.tables, files, types, stack.values, strict=True):
         chosen = [

@@ -273,7 +273,7 @@ def test_nothing_native_is_in_any_file_of_a_transformed_task(
         assert not re.search(rb"mimic|obfuscat|restructur", content) and task.encode() not in content
         for path in one.files:
             if path.suffix == ".parquet":
-                assert all(re.fullmatch(r"f\d+", name) for name in pq.read_schema(path).names)
+                assert all(re.fullmatch(rf"c{path.stem[:8]}_\d+", name) for name in pq.read_schema(path).names)
     seen: set[int] = set()
     con = duckdb.connect()
     for one in made.values():

@@ -114,7 +114,7 @@ def test_files_are_the_allowed_relations_and_tell_nothing(
         for path in made.files:
             if path.suffix == ".parquet":
                 schema = pq.read_schema(path)
-                assert all(re.fullmatch(r"f\d+", column) for column in schema.names)
+                assert all(re.fullmatch(rf"c{path.stem[:8]}_\d+", column) for column in schema.names)
                 assert not schema.metadata
         if card.database == "mimic-iv":
             allowed = set(taskdb.allowed(card, list(demo_store.relations)))
