@@ -65,7 +65,12 @@ class Bench:
         # with `only`, what was measured before stands beside it
         self.rows: list[Row] = read_json(out / "bench.json")["rows"] if only else []
 
+    def sort(self) -> None:
+        """The paper and the run, then each source by size; the order of stages stays."""
+        self.rows.sort(key=lambda row: (list(STAYS).index(row["source"]) if "source" in row else -1, row.get("size", 0)))
+
     def save(self) -> None:
+        self.sort()
         write_json(self.out / "bench.json", {"cores": os.cpu_count(), "load": os.getloadavg(), "density": self.density, "rows": self.rows})
         draw(self.rows, self.out)
 
@@ -156,6 +161,7 @@ def draw(rows: list[Row], folder: Path) -> None:
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
+    from matplotlib import ticker
 
     styles = {
         "generate": ("#000000", "s", "synthetic data"), "ingest": ("#0072B2", "o", "ingest"), "concepts": ("#D55E00", "^", "63 concepts"),
@@ -167,7 +173,7 @@ def draw(rows: list[Row], folder: Path) -> None:
     if not sources:
         return
     for what, unit, name, label in (("seconds", 1.0, "time", "seconds"), ("peak_bytes", 2.0**30, "memory", "peak memory, GiB")):
-        figure, axes = plt.subplots(1, len(sources), figsize=(4.2 * len(sources) + 2.4, 4), layout="constrained", sharey=True, squeeze=False)
+        figure, axes = plt.subplots(1, len(sources), figsize=(4.2 * len(sources) + 2.4, 4), layout="constrained", sharex=True, sharey=True, squeeze=False)
         for axis, source in zip(axes[0], sources, strict=True):
             for stage_name, (colour, marker, text) in styles.items():
                 points = sorted((row["raw_rows"], row[what] / unit) for row in measured if (row["source"], row["stage"]) == (source, stage_name))
@@ -175,6 +181,12 @@ def draw(rows: list[Row], folder: Path) -> None:
                     axis.plot(*zip(*points, strict=True), marker=marker, color=colour, label=text, linewidth=1.4, markersize=5)
             axis.set(xscale="log", yscale="log", title=LABELS[source], xlabel="rows of the raw files")
             axis.spines[["top", "right"]].set_visible(False)
+            axis.xaxis.set_major_formatter(ticker.EngFormatter(sep=" "))
+            axis.yaxis.set_major_locator(ticker.LogLocator(subs=(1.0,) if what == "seconds" else (1.0, 2.0, 5.0)))
+            axis.yaxis.set_major_formatter(ticker.FuncFormatter(lambda value, _: f"{value:g}"))
+            for side in (axis.xaxis, axis.yaxis):
+                side.set_minor_formatter(ticker.NullFormatter())
+        for axis in axes[0]:  # shared by now
             if what == "seconds":  # guides a factor of ten apart; a stage whose time is linear in rows runs along them
                 (left, right), (low, high) = axis.get_xlim(), axis.get_ylim()
                 for power in range(-10, -3):
