@@ -11,18 +11,21 @@ import duckdb
 from m4lib.errors import M4Error
 
 UNITS = {"k": 3, "m": 6, "g": 9, "t": 12}
-LEAST_MEMORY = 10_000_000  # with less DuckDB does not even open
+LEAST_MEMORY, MOST_MEMORY = 1e7, 1e15  # outside of these DuckDB does not even open
+MOST_THREADS = 1024  # DuckDB starts every one of them
 
 
 def check_limits(threads: int | None = None, memory_limit: str | None = None) -> None:
     """Raises M4Error unless both are None or what `connect` takes: threads from 1, memory as a size such as 4GB."""
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise M4Error(f"threads must be a whole number from 1, not {threads!r}; leave it out for all processors.")
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or not 1 <= threads <= MOST_THREADS):
+        raise M4Error(f"threads must be a whole number from 1 to {MOST_THREADS}, not {threads!r}; leave it out for all processors.")
     if memory_limit is None:
         return
     size = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT])i?B?\s*", str(memory_limit), re.IGNORECASE)
     if size is None:
         raise M4Error(f"{memory_limit!r} is no memory limit: give a number and its unit, such as 4GB or 512MiB.")
+    if float(size[1]) * 10 ** UNITS[size[2].lower()] > MOST_MEMORY:
+        raise M4Error(f"The memory limit {memory_limit} is more than any machine has: give it less.")
     if float(size[1]) * 10 ** UNITS[size[2].lower()] < LEAST_MEMORY:
         raise M4Error(f"The memory limit {memory_limit} is too small for DuckDB to work in: give 1GB or more.")
 

@@ -22,6 +22,7 @@ from m4lib.errors import M4Error
 
 BLOCK = 1 << 20  # bytes read from disk at a time
 BUFFER = 4_000_000  # DuckDB's read size; larger ones are mapped and unmapped at every read
+MAGIC = b"\x1f\x8b"
 HEADER = 1 << 16  # longer than a gzip member's header
 PROTOCOL = "m4raw"
 BOM = b"\xef\xbb\xbf"
@@ -104,6 +105,8 @@ class RawFile:
             if self.at_header:
                 while len(self.pending) < HEADER and (more := self.block()):
                     self.pending += more  # ISA-L takes a header with a checksum only in one piece
+                if not MAGIC.startswith(self.pending[:2]):
+                    raise self.fail(f"{self.label} is damaged or not a gzip file. Copy or download the file again.")
             self.between_members = self.at_header = False
             try:
                 out = self.inflate.decompress(self.pending, size)

@@ -103,7 +103,7 @@ class Job:
 
     def preflight(self, *, self_check: bool = False, docker: bool = True) -> list[Check]:
         """Every check; `docker` says whether this host's engine is asked for, which a named scheduler makes needless."""
-        left = len(todo(self.planned, self.site.root))
+        left = todo(self.planned, self.site.root)
         site = self.site
         if site.taskdb_dir.is_dir():  # what lies there decides where working folders go
             site = replace(site, scratch=self.settings.scratch_root())

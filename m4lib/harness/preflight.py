@@ -49,12 +49,12 @@ class Site:
 
 
 def preflight(
-    campaign: Campaign, planned: Sequence[PlannedRun], cards: Mapping[str, Card], site: Site, *, left: int | None = None,
+    campaign: Campaign, planned: Sequence[PlannedRun], cards: Mapping[str, Card], site: Site, *, left: Sequence[PlannedRun] | None = None,
     self_check: bool = False, docker: bool = True,
 ) -> list[Check]:
     """Run every check that the planned runs need.
 
-    left: how many of them are still to be done (default: all). self_check: also score each reference against itself.
+    left: which of them are still to be done (default: all). self_check: also score each reference against itself.
     docker: also ask for an engine and the image here.
     """
     chosen = [cards[name] for name in sorted({run.key.task for run in planned})]
@@ -70,7 +70,7 @@ def preflight(
         ("task databases", lambda: data.databases(cards, planned, site.taskdb_dir, site.reference_dir, seed)),
         ("results root", lambda: host.results_root(campaign, planned, site.root)),
         ("disk space", lambda: host.space(
-            site.root, site.scratch, len(planned) if left is None else left, site.parallel, site.limits, host.answer_bytes(planned, site.reference_dir),
+            site.root, site.scratch, site.parallel, site.limits, host.answer_bytes(planned if left is None else left, site.reference_dir),
         )),
         ("credentials", lambda: host.credentials(campaign)),
         ("source", lambda: host.source(campaign, site.project)),

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--codebook", metavar="FILE", help="write native name -> code there as JSON (never where an agent can read it; default: not written)"
     )
-    parser.add_argument("--threads", type=int, metavar="N", help="threads that DuckDB may use for the first export (default: all processors)")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads that DuckDB may use (default: all processors)")
     parser.add_argument("--memory-limit", metavar="SIZE", help="memory that DuckDB may use, e.g. 4GB (default: 80 %% of the machine's)")
     parser.add_argument("--quiet", action="store_true", help="no progress bar (default: shown on a terminal)")
 

@@ -19,6 +19,7 @@ from typing import Any, TypedDict
 import duckdb
 from tqdm import tqdm
 
+from m4lib.data.csv_errors import disk_error
 from m4lib.duck import check_limits, connect, literal, quote
 from m4lib.errors import M4Error
 from m4lib.files import atomic_path, read_json, sha256_file, sha256_text, write_json
@@ -128,6 +129,8 @@ def open_store(
     if not path.is_file():
         raise M4Error(f"There is no database at {db}; build it first with `python -m m4lib build`.")
     root = Path(folder).resolve()
+    if set("*?") & set(str(root)):
+        raise M4Error(f"{root} has * or ? in its path, which DuckDB reads as any file: choose another folder.")
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     mark = source.fingerprint(path)
     place = root / mark
@@ -139,7 +142,7 @@ def open_store(
                 _export_all(path, beside, mark, threads, memory_limit, progress)
             index = read_json(place / INDEX)
     for other in root.iterdir():
-        if other.is_dir() and other != place and (_read_index(other) or {}).get("source") == str(path):
+        if other.is_dir() and other != place and _source_of(other) == str(path):
             shutil.rmtree(other, ignore_errors=True)
             (root / f"{other.name}.lock").unlink(missing_ok=True)
     return Store(place, path, mark, index, {"threads": threads, "memory_limit": memory_limit})
@@ -175,9 +178,12 @@ def _export(con: duckdb.DuckDBPyConnection, sql: str, folder: Path, seed: str) -
     )
     columns = ", ".join(f"{quote(row[0])} AS {new.field(i)}" for i, row in enumerate(described))
     with atomic_path(path) as beside:
-        # the order of rows is kept, so that the same source gives the same bytes
+        # the order of rows is kept, so that the same source gives the same bytes (with one thread, other row groups)
         con.execute("SET preserve_insertion_order = true")
-        con.execute(f"COPY (SELECT {columns} FROM ({sql})) TO {literal(str(beside))} ({PARQUET})")
+        try:
+            con.execute(f"COPY (SELECT {columns} FROM ({sql})) TO {literal(str(beside))} ({PARQUET})")
+        except duckdb.Error as error:
+            raise disk_error(str(error), f"the store in {folder.parent}", "--store") or error from error
         os.chmod(beside, 0o644)
     target = literal(str(path))
     count = con.execute(f"SELECT count(*) FROM read_parquet({target})").fetchone() or (0,)
@@ -199,6 +205,14 @@ def _read_index(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return index if whole and index.get("format") == FORMAT else None
+
+
+def _source_of(folder: Path) -> str | None:
+    """Of which database the store in `folder` is, whatever its format and however much of it is left."""
+    try:
+        return str(read_json(folder / INDEX)["source"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def _write_index(folder: Path, db: Path, relations: dict[str, Stored], extra: dict[str, Stored]) -> None:

@@ -63,7 +63,10 @@ class Bench:
     def __init__(self, out: Path, work: Path, density: str, only: list[str], keep: bool) -> None:
         self.out, self.work, self.density, self.only, self.keep = out, work, density, only, keep
         # with `only`, what was measured before stands beside it
-        self.rows: list[Row] = read_json(out / "bench.json")["rows"] if only else []
+        self.rows: list[Row] = []
+        if only:
+            held = read_json(out / "bench.json")
+            self.rows, self.density = held["rows"], held["density"]
 
     def sort(self) -> None:
         """The paper and the run, then each source by size; the order of stages stays."""
@@ -94,7 +97,7 @@ class Bench:
                 found[name] = stage(name, folder, *([str(stays), self.density] if name == "generate" else []))
             print(f"{LABELS[source]:<8} size {size:>3}  {name:<16} {show(found[name])}", flush=True)
             here = [row for row in self.rows if (row.get("source"), row.get("size")) == (source, size)]
-            rows = found["generate"].get("rows") if "generate" in found else next((row["raw_rows"] for row in here), None)
+            rows = found["generate"].get("rows") if "generate" in found else next((row["raw_rows"] for row in here if row.get("raw_rows")), None)
             new = [{**common, "raw_rows": rows, **row} for row in compared(found)]
             measured = {row["stage"]: row for row in [*here, *new]}
             self.rows = [row for row in self.rows if row not in here] + [measured[name] for name in PLAN if name in measured]
@@ -225,7 +228,12 @@ def main() -> int:
     strange = sorted(set(arguments.only) - set(ORDER))
     if strange:
         parser.error(f"there is no stage {strange[0]}; there are: {', '.join(ORDER)}")
+    if arguments.only and not (out / "bench.json").is_file():
+        parser.error(f"--only adds to {out / 'bench.json'}, which is not there; measure everything first")
     keep = arguments.keep or bool(arguments.only)
+    if arguments.work:
+        arguments.work = arguments.work.resolve()
+        arguments.work.mkdir(parents=True, exist_ok=True)
     with nullcontext(arguments.work) if keep else tempfile.TemporaryDirectory(prefix="m4-bench-", dir=arguments.work) as name:
         bench = Bench(out, Path(name), arguments.density, arguments.only, keep)
         if not arguments.only:
@@ -242,4 +250,8 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        raise SystemExit(main())
+    except KeyboardInterrupt:
+        print("interrupted; what was measured is in bench.json", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -51,6 +51,7 @@ def generate(folder: Path, stays: int, density: str) -> dict[str, Any]:
     """The synthetic release itself, gzip included: one core for the rows, at times a second one for gzip."""
     from m4lib.data.synthetic import synthesize
 
+    shutil.rmtree(folder / "raw", ignore_errors=True)
     made = synthesize(folder.name, folder / "raw", stays, 1, density=density, gz=True)
     return {"rows": sum(made.values()), "largest": dict(sorted(made.items(), key=lambda one: -one[1])[:3]), "bytes": disk_use(folder / "raw")}
 
@@ -99,7 +100,7 @@ def pandas_read(folder: Path) -> dict[str, Any]:
 def ingest(folder: Path) -> dict[str, Any]:
     from m4lib.data.build import ingest as run
 
-    made = run(folder.name, folder / "raw", database(folder), threads=THREADS, memory_limit=MEMORY, progress=False)
+    made = run(folder.name, folder / "raw", database(folder), threads=THREADS, memory_limit=MEMORY, progress=False, force=True)
     return {"rows": sum(table["rows"] for table in made["tables"].values()), "bytes": database(folder).stat().st_size}
 
 
@@ -187,6 +188,15 @@ def taskdbs(folder: Path) -> dict[str, Any]:
 
 
 def transformed(folder: Path) -> dict[str, Any]:
+    from m4lib.files import read_json, write_json
+
+    for place in (folder / "taskdb").glob(".store/*/index.json"):  # merged files of an earlier measurement
+        index = read_json(place)
+        for entry in index["extra"].values():
+            (place.parent / entry["file"]).unlink(missing_ok=True)
+        write_json(place, {**index, "extra": {}})
+    for name in ("obfuscated", "restructured"):
+        shutil.rmtree(folder / "taskdb" / name, ignore_errors=True)
     return _taskdbs(folder, ("obfuscated", "restructured"))
 
 

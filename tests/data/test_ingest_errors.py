@@ -71,11 +71,18 @@ def flip_a_byte(raw: Path) -> None:
     (raw / "hosp" / "labevents.csv.gz").write_bytes(data)
 
 
+def text_behind_gzip(raw: Path) -> None:
+    path = raw / "hosp" / "labevents.csv"
+    path.with_name("labevents.csv.gz").write_bytes(gzip.compress(path.read_bytes()) + b"text")
+    path.unlink()
+
+
 MISTAKES: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "gzip cut in the middle": (cut_gzip(0.6), ["hosp/labevents.csv.gz", "cut off", "again"]),
     "gzip without its last byte": (cut_gzip(1), ["hosp/labevents.csv.gz", "cut off"]),
     "gzip without its checksum": (cut_gzip(8), ["hosp/labevents.csv.gz", "cut off"]),
     "gzip cut to its header": (cut_gzip(0.00001), ["hosp/labevents.csv.gz", "cut off"]),
+    "text behind the gzip data": (text_behind_gzip, ["hosp/labevents.csv.gz", "damaged"]),
     "gzip with one changed byte": (flip_a_byte, ["hosp/labevents.csv.gz", "damaged"]),
     "not gzip": (lambda raw: (raw / "hosp/labevents.csv").rename(raw / "hosp/labevents.csv.gz") and None,
                  ["hosp/labevents.csv.gz", "not a gzip file"]),
@@ -202,9 +209,9 @@ def test_database_below_a_file(tmp_path: Path) -> None:
         ingest("mimic-iv", raw, tmp_path / "file" / "further" / "in.duckdb", progress=False)
 
 
-@pytest.mark.parametrize("limit", ["lots", "", "4", "80%", "-1", "0GB", "4KB", "4 parrots"])
+@pytest.mark.parametrize("limit", ["lots", "", "4", "80%", "-1", "0GB", "4KB", "4 parrots", "99999999999TB"])
 def test_what_is_no_memory_limit_is_named(limit: str, built: tuple[Path, Path]) -> None:
-    with pytest.raises(M4Error, match=f"{limit}.* is (no memory limit|too small)"):
+    with pytest.raises(M4Error, match=f"{limit}.* is (no memory limit|too small|more than any machine has)"):
         ingest("mimic-iv", *built, memory_limit=limit, progress=False)
 
 
@@ -214,7 +221,7 @@ def test_memory_limits_of_duckdb_are_taken(limit: str) -> None:
         assert con.execute("SELECT current_setting('memory_limit')").fetchall() == plain.execute("SELECT current_setting('memory_limit')").fetchall()
 
 
-@pytest.mark.parametrize("threads", [0, -3, True, 1.5, "4"])
+@pytest.mark.parametrize("threads", [0, -3, True, 1.5, "4", 1_000_000])
 def test_threads_count_from_one(threads: object, built: tuple[Path, Path]) -> None:
     with pytest.raises(M4Error, match="threads must be a whole number from 1"):
         ingest("mimic-iv", *built, threads=threads, progress=False)  # type: ignore[arg-type]

@@ -300,23 +300,23 @@ def test_a_results_root_of_another_plan(bench: Bench) -> None:
 def test_disk_space(bench: Bench) -> None:
     found = failed(bench.job(campaign("nop", 1), host_free=1 << 60))["disk space"]
     assert "the results of 1 runs want" in found and "2 runs at a time want" in found
-    assert list(host.space(bench.results, bench.scratch, 1, 1, Limits(host_free=1 << 20))) == []
+    assert list(host.space(bench.results, bench.scratch, 1, Limits(host_free=1 << 20), [0])) == []
     # an answer of the size of the reference, ten times as large as CSV, for each run and for those at a time
     job = bench.job(campaign("nop", 3))
     sizes = host.answer_bytes(job.planned, job.site.reference_dir)
     assert sizes == [10 * (job.site.reference_dir / f"{run.key.task}.parquet").stat().st_size for run in job.planned] and min(sizes) > 0
     limits = Limits(host_free=1 << 60)
-    [results, work] = host.space(bench.results, bench.scratch, 4, 2, limits, [100 << 20, 300 << 20])
-    assert f"want {(limits.host_free >> 20) + 4 * (2 + 200)} MiB" in results
+    [results, work] = host.space(bench.results, bench.scratch, 2, limits, [100 << 20, 300 << 20])
+    assert f"want {(limits.host_free >> 20) + 2 * 2 + 400} MiB" in results
     assert work.endswith(f"want {(limits.host_free >> 20) + 2 * (256 + 300)} MiB")
 
 
 def test_a_full_disk(bench: Bench, tmp_path: Path) -> None:
     limits = Limits(host_free=16 << 20)
     with small_disk(tmp_path / "small") as place:
-        assert list(host.space(place / "runs" / "x", bench.scratch, 10, 1, limits)) == []
+        assert list(host.space(place / "runs" / "x", bench.scratch, 1, limits, [0] * 10)) == []
         (place / "ballast").write_bytes(bytes(40 << 20))
-        [text] = host.space(place / "runs" / "x", bench.scratch, 10, 1, limits)
+        [text] = host.space(place / "runs" / "x", bench.scratch, 1, limits, [0] * 10)
         assert f"MiB are free at {place}; the results of 10 runs want 36 MiB" in text
 
 

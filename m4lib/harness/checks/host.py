@@ -60,14 +60,14 @@ def answer_bytes(planned: Sequence[PlannedRun], reference_dir: Path) -> list[int
     return [sizes[run.key.task] for run in planned]
 
 
-def space(root: Path, scratch: Path, runs: int, parallel: int, limits: Limits, answers: Sequence[int] = (0,)) -> Iterator[str]:
+def space(root: Path, scratch: Path, parallel: int, limits: Limits, answers: Sequence[int]) -> Iterator[str]:
     """There is room for the results of all runs, and for the working folders of those at the same time.
 
-    answers: `answer_bytes` of the plan, of which `runs` runs are still to be done.
+    answers: `answer_bytes` of the runs that are still to be done.
     """
-    result, work = RUN_BYTES + sum(answers) // max(1, len(answers)), WORK_BYTES + max(answers, default=0)
+    runs, work = len(answers), WORK_BYTES + max(answers, default=0)
     for place, wanted, what in (
-        (root, limits.host_free + runs * result, f"the results of {runs} runs want"),
+        (root, limits.host_free + runs * RUN_BYTES + sum(answers), f"the results of {runs} runs want"),
         (scratch, limits.host_free + parallel * work, f"{parallel} runs at a time want"),
     ):
         while not place.exists():

@@ -105,7 +105,8 @@ def stack_sql(merged: str, store: Store, codes: Codebook) -> str:
     types = [dict(zip(stored.columns, stored.types, strict=True)) for stored in files]
     shared = [c for c in (stack.shared_first or files[0].columns) if c in types[0] and c in types[1]]
     columns = [*shared, *(c for stored in files for c in stored.columns if c not in shared)]
-    if ITEMS not in stack.tables:
+    same_types = all(types[0][c] == types[1][c] for c in shared)  # of our ingest they are
+    if ITEMS not in stack.tables and same_types:
         values = [
             f"COALESCE({', '.join(stored.value(c) for stored, own in zip(files, types, strict=True) if c in own)}) AS {quote(c)}"
             for c in columns

@@ -206,7 +206,7 @@ def test_fingerprint_of_a_large_file_is_sampled_and_sees_its_ends(tmp_path: Path
 
 @pytest.mark.parametrize(("arguments", "message"), [
     (["--task", "eicu-gcs"], "needs eICU, but"),
-    (["--task", "mimic-sofa-24h", "--threads", "0"], "threads must be a whole number from 1, not 0"),
+    (["--task", "mimic-sofa-24h", "--threads", "0"], "threads must be a whole number from 1 to 1024, not 0"),
     (["--task", "mimic-sofa-24h", "--memory-limit", "lots"], "'lots' is no memory limit"),
     (["--task", "mimic-sofa"], "There is no task called 'mimic-sofa'; nearest: mimic-sofa-24h"),
 ])

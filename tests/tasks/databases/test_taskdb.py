@@ -5,7 +5,11 @@ from __future__ import annotations
 import multiprocessing
 import os
 import re
+import resource
+import shutil
 import stat
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,7 +20,7 @@ import pytest
 from m4lib import cli
 from m4lib.cards import Card
 from m4lib.errors import M4Error
-from m4lib.files import sha256_file
+from m4lib.files import read_json, sha256_file, write_json
 from m4lib.tasks import taskdb
 from m4lib.tasks.schemas.verify import disk_use
 from m4lib.tasks.store import Store, open_store
@@ -243,6 +247,34 @@ def test_a_half_written_store_is_not_trusted(tiny_mimic_db: Path, tmp_path: Path
     assert sha256_file(victim) == again.relations["mimiciv_icu.icustays"].sha256
 
 
+def test_stores_of_older_states_go_whatever_their_format(tiny_mimic_db: Path, tmp_path: Path) -> None:
+    db = tmp_path / "db.duckdb"
+    shutil.copyfile(tiny_mimic_db, db)
+    old = open_store(db, tmp_path / "store").folder
+    write_json(old / "index.json", {**read_json(old / "index.json"), "format": 1})
+    with duckdb.connect(str(db)) as con:
+        con.execute("CREATE TABLE mimiciv_icu.other AS SELECT 1 AS x")
+    assert open_store(db, tmp_path / "store").folder != old and not old.exists()
+
+
+def test_wildcards_in_the_path_are_refused(tiny_mimic_db: Path, tmp_path: Path) -> None:
+    with pytest.raises(M4Error, match=r"has \* or \? in its path"):
+        open_store(tiny_mimic_db, tmp_path / "st*r")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_one_sentence(tiny_mimic_db: Path, tmp_path: Path) -> None:
+    """A limit on file size stands in for a full disk."""
+    for command, option in ((["taskdb", "--schema", "native"], "--store"), (["reference"], "--out")):
+        out = tmp_path / command[0]
+        done = subprocess.run(
+            [sys.executable, "-m", "m4lib", *command, "--task", "mimic-charlson-raw", "--db", str(tiny_mimic_db), "--out", str(out)],
+            capture_output=True, text=True, timeout=120, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)),
+        )
+        assert done.returncode == 2 and "The disk is full" in done.stderr and option in done.stderr, done.stderr
+        assert done.stderr.count("\n") == 1 and not list(out.rglob("*.parquet"))
+
+
 def test_a_failed_build_leaves_the_old_database(
     cards: Mapping[str, Card], tiny_mimic_db: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -264,7 +296,7 @@ def test_a_failed_build_leaves_the_old_database(
     (["--task", "eicu-gcs", "--schema", "obfuscated"], "eICU has no obfuscated form"),
     (["--task", "mimic-nothing"], "There is no task called"),
     (["--task", "mimic-sofa-24h", "--seed", "1"], "belong to the transformed schemas"),
-    (["--task", "mimic-sofa-24h", "--threads", "-1"], "threads must be a whole number from 1, not -1"),
+    (["--task", "mimic-sofa-24h", "--threads", "-1"], "threads must be a whole number from 1 to 1024, not -1"),
     (["--task", "mimic-sofa-24h", "--memory-limit", "80%"], "'80%' is no memory limit"),
     (["--task", "mimic-sofa-24h", "--data-prefix", "data"], "'data' is not absolute"),
     (["--task", "mimic-sofa-24h", "--data-prefix", ""], "'' is not absolute"),
