@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -13,6 +15,7 @@ from m4lib.errors import M4Error
 UNITS = {"k": 3, "m": 6, "g": 9, "t": 12}
 LEAST_MEMORY, MOST_MEMORY = 1e7, 1e15  # outside of these DuckDB does not even open
 MOST_THREADS = 1024  # DuckDB starts every one of them
+FULL = ("No space left", "Disk quota", "File too large", "disk is full", "not enough disk space")
 
 
 def check_limits(threads: int | None = None, memory_limit: str | None = None) -> None:
@@ -24,9 +27,10 @@ def check_limits(threads: int | None = None, memory_limit: str | None = None) ->
     size = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT])i?B?\s*", str(memory_limit), re.IGNORECASE)
     if size is None:
         raise M4Error(f"{memory_limit!r} is no memory limit: give a number and its unit, such as 4GB or 512MiB.")
-    if float(size[1]) * 10 ** UNITS[size[2].lower()] > MOST_MEMORY:
+    wanted = float(size[1]) * 10 ** UNITS[size[2].lower()]
+    if wanted > MOST_MEMORY:
         raise M4Error(f"The memory limit {memory_limit} is more than any machine has: give it less.")
-    if float(size[1]) * 10 ** UNITS[size[2].lower()] < LEAST_MEMORY:
+    if wanted < LEAST_MEMORY:
         raise M4Error(f"The memory limit {memory_limit} is too small for DuckDB to work in: give 1GB or more.")
 
 
@@ -58,6 +62,27 @@ def connect(
     con.execute("SET TimeZone='UTC'")
     con.execute("SET enable_progress_bar = false")  # in a notebook it would leave a widget in the output
     return con
+
+
+def disk_error(message: str, what: str, option: str = "--db") -> M4Error | None:
+    """The sentence for a full disk, or None when `message` tells of something else."""
+    if any(sign in message for sign in FULL):
+        return M4Error(
+            f"The disk is full: {what} could not be written. "
+            f"Free some space or choose another place with {option}; what was there before is unchanged."
+        )
+    return None
+
+
+@contextmanager
+def writing(what: str, option: str) -> Iterator[None]:
+    """Work that lets DuckDB write `what`: a full disk leaves as one sentence, whatever else DuckDB raises as it is."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if full := disk_error(str(error), what, option):
+            raise full from error
+        raise
 
 
 def quote(name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--evidence", type=Path, metavar="DIR", 
+    parser.add_argument("--evidence", type=Path, metavar="DIR",
                         help="folder with the published run indexes (default: M4_EVIDENCE, else the one beside the checkout, else the cached download)")
     parser.add_argument("--index", type=Path, metavar="FILE",
                         help="a campaign's own run index, CSV or Parquet (default: the published ones)")

@@ -24,13 +24,13 @@ from tqdm import tqdm
 
 from m4lib.data import manifest as manifests
 from m4lib.data import schema
-from m4lib.data.csv_errors import disk_error, short
+from m4lib.data.csv_errors import short
 from m4lib.data.interrupt import closing
 from m4lib.data.layout import Layout, find_files
 from m4lib.data.schema import Table
 from m4lib.data.stream import RawFileSystem
 from m4lib.data.tables import ingest_table
-from m4lib.duck import check_limits, connect, literal, quote
+from m4lib.duck import check_limits, connect, disk_error, literal, quote
 from m4lib.errors import M4Error
 from m4lib.files import atomic_path
 

@@ -1,4 +1,4 @@
-"""DuckDB's CSV and disk errors as one sentence with file, line and column."""
+"""DuckDB's CSV errors as one sentence with file, line and column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ KINDS = {
     "TIMESTAMP": "a time (YYYY-MM-DD HH:MM:SS)",
     "DATE": "a date (YYYY-MM-DD)",
 }
-FULL = ("No space left", "Disk quota", "File too large", "disk is full", "not enough disk space")
 
 
 def short(text: str, limit: int = 40) -> str:
@@ -45,13 +44,3 @@ def csv_error(label: str, message: str) -> M4Error:
     if "Maximum line size" in message:
         return M4Error(f"{where} is longer than two million bytes; a quote is probably missing its end.")
     return M4Error(f"{where} cannot be read: {short(message, 200)}")
-
-
-def disk_error(message: str, what: str, option: str = "--db") -> M4Error | None:
-    """The sentence for a full disk, or None when `message` tells of something else."""
-    if any(sign in message for sign in FULL):
-        return M4Error(
-            f"The disk is full: {what} could not be written. "
-            f"Free some space or choose another place with {option}; what was there before is unchanged."
-        )
-    return None

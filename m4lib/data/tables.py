@@ -10,10 +10,10 @@ from typing import Any
 
 import duckdb
 
-from m4lib.data.csv_errors import csv_error, disk_error
+from m4lib.data.csv_errors import csv_error
 from m4lib.data.schema import NULL_TOKENS, Table
 from m4lib.data.stream import BUFFER, PROTOCOL, RawFile, RawFileSystem
-from m4lib.duck import literal, quote
+from m4lib.duck import disk_error, literal, quote
 from m4lib.errors import M4Error
 
 

@@ -19,8 +19,7 @@ from sqlglot import exp
 from tqdm import tqdm
 
 from m4lib.cards import Card
-from m4lib.data.csv_errors import disk_error
-from m4lib.duck import check_limits, connect, literal, quote
+from m4lib.duck import check_limits, connect, literal, quote, writing
 from m4lib.errors import M4Error
 from m4lib.files import atomic_path, link_or_copy, make_folder, read_json, sha256_file, sha256_text, write_json
 from m4lib.tasks import source
@@ -168,10 +167,8 @@ def write_one(card: Card, con: duckdb.DuckDBPyConnection, path: Path) -> dict[st
     started = time.perf_counter()
     rows = reference(card, con)
     with atomic_path(path) as beside:
-        try:
+        with writing(f"the reference {path}", "--out"):
             con.execute(f"COPY ({rows.sql_query()}) TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)")
-        except duckdb.Error as error:
-            raise disk_error(str(error), f"the reference {path}", "--out") or error from error
         keys = ", ".join(quote(name) for name in card.evaluation["key_columns"])
         counted = con.execute(
             f"SELECT count(*), count(DISTINCT ({keys})) FROM read_parquet({literal(str(beside))})"

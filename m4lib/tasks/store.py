@@ -19,8 +19,7 @@ from typing import Any, TypedDict
 import duckdb
 from tqdm import tqdm
 
-from m4lib.data.csv_errors import disk_error
-from m4lib.duck import check_limits, connect, literal, quote
+from m4lib.duck import check_limits, connect, literal, quote, writing
 from m4lib.errors import M4Error
 from m4lib.files import atomic_path, read_json, sha256_file, sha256_text, write_json
 from m4lib.tasks import source
@@ -180,10 +179,8 @@ def _export(con: duckdb.DuckDBPyConnection, sql: str, folder: Path, seed: str) -
     with atomic_path(path) as beside:
         # the order of rows is kept, so that the same source gives the same bytes (with one thread, other row groups)
         con.execute("SET preserve_insertion_order = true")
-        try:
+        with writing(f"the store in {folder.parent}", "--store"):
             con.execute(f"COPY (SELECT {columns} FROM ({sql})) TO {literal(str(beside))} ({PARQUET})")
-        except duckdb.Error as error:
-            raise disk_error(str(error), f"the store in {folder.parent}", "--store") or error from error
         os.chmod(beside, 0o644)
     target = literal(str(path))
     count = con.execute(f"SELECT count(*) FROM read_parquet({target})").fetchone() or (0,)

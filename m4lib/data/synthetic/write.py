@@ -16,10 +16,9 @@ import duckdb
 from tqdm import tqdm
 
 from m4lib.data import schema
-from m4lib.data.csv_errors import disk_error
 from m4lib.data.interrupt import closing
 from m4lib.data.schema import Table
-from m4lib.duck import literal, quote
+from m4lib.duck import literal, quote, writing
 from m4lib.errors import M4Error
 from m4lib.files import make_folder
 
@@ -62,7 +61,7 @@ def synthesize(
     beside = out.with_name(f".{uuid.uuid4().hex[:8]}.{out.name}")
     rows: dict[str, int] = {}
     try:
-        with tempfile.TemporaryDirectory(prefix=".m4-", dir=out.parent) as spill:
+        with writing(f"the folder {out}", "--out"), tempfile.TemporaryDirectory(prefix=".m4-", dir=out.parent) as spill:
             with closing(generator(source, stays, seed, density, memory_limit, spill)) as con:
                 for table in tqdm(spec.tables, desc=f"synthetic {spec.label}", unit="table", disable=not progress):
                     target = beside / table.folder / file_name(source, table.name, gz)
@@ -72,8 +71,6 @@ def synthesize(
         if out.exists():
             out.rmdir()
         beside.replace(out)
-    except duckdb.Error as error:
-        raise disk_error(str(error), f"the folder {out}", "--out") or error from error
     except OSError as error:  # it names a hidden file that nobody asked for
         raise M4Error(f"{out} could not be written ({error.strerror or error}): choose another place.") from error
     finally:
