@@ -62,18 +62,23 @@ class Bench:
 
     def __init__(self, out: Path, work: Path, density: str, only: list[str], keep: bool) -> None:
         self.out, self.work, self.density, self.only, self.keep = out, work, density, only, keep
-        # with `only`, what was measured before stands beside it
-        self.rows: list[Row] = []
-        if only:
+        self.measured: dict[tuple[str, int, str], Row] = {}
+        if only:  # what was measured before stands beside it
             held = read_json(out / "bench.json")
-            self.rows, self.density = held["rows"], held["density"]
+            self.density = held["density"]
+            self.add(held["rows"])
 
-    def sort(self) -> None:
-        """The paper and the run, then each source by size; the order of stages stays."""
-        self.rows.sort(key=lambda row: (list(STAYS).index(row["source"]) if "source" in row else -1, row.get("size", 0)))
+    def add(self, rows: list[Row]) -> None:
+        """A row takes the place of the earlier one of its source, size and stage."""
+        self.measured |= {(row.get("source", ""), row.get("size", 0), row["stage"]): row for row in rows}
+
+    @property
+    def rows(self) -> list[Row]:
+        """The paper and the run, then each source by size, its stages in the order of the plan."""
+        sources, stages = ["", *STAYS], ["paper", "run overhead", *PLAN]
+        return [row for _, row in sorted(self.measured.items(), key=lambda one: (sources.index(one[0][0]), one[0][1], stages.index(one[0][2])))]
 
     def save(self) -> None:
-        self.sort()
         write_json(self.out / "bench.json", {"cores": os.cpu_count(), "load": os.getloadavg(), "density": self.density, "rows": self.rows})
         draw(self.rows, self.out)
 
@@ -86,7 +91,7 @@ class Bench:
         folder = self.work / str(size) / source
         if not folder.exists() and free < stays * DISK[source]:
             reason = f"needs {stays * DISK[source] >> 30} GiB of disk, {free >> 30} are free"
-            self.rows += [{**common, "stage": name, "error": reason} for name in order if name in PLAN]
+            self.add([{**common, "stage": name, "error": reason} for name in order if name in PLAN])
             return self.save()
         folder.mkdir(parents=True, exist_ok=self.keep)
         found: dict[str, Row] = {}
@@ -96,11 +101,8 @@ class Bench:
             else:
                 found[name] = stage(name, folder, *([str(stays), self.density] if name == "generate" else []))
             print(f"{LABELS[source]:<8} size {size:>3}  {name:<16} {show(found[name])}", flush=True)
-            here = [row for row in self.rows if (row.get("source"), row.get("size")) == (source, size)]
-            rows = found["generate"].get("rows") if "generate" in found else next((row["raw_rows"] for row in here if row.get("raw_rows")), None)
-            new = [{**common, "raw_rows": rows, **row} for row in compared(found)]
-            measured = {row["stage"]: row for row in [*here, *new]}
-            self.rows = [row for row in self.rows if row not in here] + [measured[name] for name in PLAN if name in measured]
+            generated = found.get("generate") or self.measured.get((source, size, "generate"), {})
+            self.add([{**common, "raw_rows": generated.get("rows"), **row} for row in compared(found)])
             self.save()
         if not self.keep:
             shutil.rmtree(folder)
@@ -108,19 +110,19 @@ class Bench:
     def paper_and_runs(self, evidence: Path | None) -> None:
         """The paper from its indexes, and the overhead of a run beside `docker run`."""
         if evidence is None:
-            self.rows.append({"stage": "paper", "error": "the published run indexes are not at hand"})
+            self.add([{"stage": "paper", "error": "the published run indexes are not at hand"}])
         else:
             row = {"stage": "paper", **stage("paper", self.work, str(evidence))}
             base = stage("pandas_indexes", self.work, str(evidence))
-            self.rows.append(beside(row, base, "pandas reads the run indexes once"))
+            self.add([beside(row, base, "pandas reads the run indexes once")])
         try:
             from tests.bench.bench_harness import overhead
 
             found = overhead()
             row = {"stage": "run overhead", "seconds": found["run_seconds"], "added_seconds": found["run_seconds"] - found["docker_seconds"]}
-            self.rows.append(beside(row, {"seconds": found["docker_seconds"]}, "docker run of the same command"))
+            self.add([beside(row, {"seconds": found["docker_seconds"]}, "docker run of the same command")])
         except Exception as error:  # whatever keeps containers from running is a result of its own
-            self.rows.append({"stage": "run overhead", "error": (str(error).splitlines() or [repr(error)])[0][:200]})
+            self.add([{"stage": "run overhead", "error": (str(error).splitlines() or [repr(error)])[0][:200]}])
         self.save()
 
 

@@ -36,12 +36,6 @@ def distinct(folder: Path) -> dict[str, Any]:
     return {card.reference_id: card for card in cards(folder)}
 
 
-def disk_use(folder: Path) -> int:
-    """Bytes on disk below a folder, hard links once."""
-    stats = [path.lstat() for path in folder.rglob("*") if path.is_file()]
-    return sum({(s.st_dev, s.st_ino): s.st_blocks * 512 for s in stats}.values())
-
-
 def database(folder: Path) -> Path:
     """The folder is named after its source."""
     return folder / f"{folder.name}.duckdb"
@@ -50,6 +44,7 @@ def database(folder: Path) -> Path:
 def generate(folder: Path, stays: int, density: str) -> dict[str, Any]:
     """The synthetic release itself, gzip included: one core for the rows, at times a second one for gzip."""
     from m4lib.data.synthetic import synthesize
+    from m4lib.tasks.schemas.verify import disk_use
 
     shutil.rmtree(folder / "raw", ignore_errors=True)
     made = synthesize(folder.name, folder / "raw", stays, 1, density=density, gz=True)
@@ -157,6 +152,7 @@ def references(folder: Path) -> dict[str, Any]:
 
 
 def _taskdbs(folder: Path, schemas: tuple[str, ...]) -> dict[str, Any]:
+    from m4lib.tasks.schemas.verify import disk_use
     from m4lib.tasks.store import open_store
     from m4lib.tasks.taskdb import build
 
