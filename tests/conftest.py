@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from pathlib import Path
 
 import pytest
 
 from m4lib.project import Project, find_project
+from tests.needs import lacking
 
 # a shell that starts the tests in the background has them ignore Ctrl-C, and every process that they start would inherit it
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def missing(what: str) -> None:
-    """Skip on a user's machine that lacks `what`; fail in CI, which lacks nothing."""
-    if os.environ.get("CI") == "true" or os.environ.get("M4_REQUIRE_DATA") == "1":
-        pytest.fail(f"{what} is missing, and this run must have it")
-    pytest.skip(f"{what} is not on this machine")
-
-
 def existing(path: Path, what: str) -> Path:
     if not path.exists():
-        missing(f"{what} ({path})")
+        lacking(f"{what} ({path}) is not on this machine", "M4_REQUIRE_DATA")
     return path
 
 

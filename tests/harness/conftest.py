@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from m4lib.harness.docker_host import Engine
 from m4lib.project import Project
 from tests.harness.lab import Lab, make_lab
 from tests.harness.site import Site, make_site
+from tests.needs import lacking
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +23,7 @@ def engine(project: Project) -> Iterator[Engine]:
     try:
         found = Engine()
     except InfrastructureError as error:
-        if os.environ.get("M4_REQUIRE_DOCKER") == "1" or os.environ.get("CI") == "true":
-            pytest.fail(f"Docker is required here: {error}")
-        pytest.skip(str(error))
+        lacking(str(error), "M4_REQUIRE_DOCKER")
     if not any(found.image(tag) for tag in (images.LOCAL_BASE, images.HUB_BASE)):
         subprocess.run(["bash", str(project.root / "tools" / "docker" / "base-image.sh")], check=True, timeout=600)
     with found:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-import pytest
 import yaml
 
 from m4lib.cards import load_cards
@@ -33,6 +32,7 @@ from m4lib.tasks import taskdb
 from m4lib.tasks.reference import write_references
 from m4lib.tasks.schemas import codebook
 from m4lib.tasks.store import open_store
+from tests.needs import lacking
 
 TASK, RAW = "mimic-meld-24h", "mimic-meld-24h-raw"
 SEED = 7  # of the codes below codes-7/
@@ -192,13 +192,6 @@ def kill_group(process: subprocess.Popen[str], sig: int = signal.SIGKILL) -> Non
         os.killpg(process.pid, sig)
 
 
-def required(reason: str) -> None:
-    """Skip where the machine cannot do it; fail where everything must be done."""
-    if os.environ.get("CI") == "true" or os.environ.get("M4_REQUIRE_DOCKER") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
 class Watch:
     """What this process and its workers hold while a campaign runs; for tests and measurements of leaks.
 
@@ -257,7 +250,7 @@ def small_disk(place: Path, size: str = "64m") -> Iterator[Path]:
     """A file system of its own at `place`."""
     place.mkdir()
     if os.getuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)], capture_output=True).returncode:
-        required("a small disk can only be mounted by root")
+        lacking("a small disk can only be mounted by root", "M4_REQUIRE_DOCKER")
     try:
         yield place
     finally:

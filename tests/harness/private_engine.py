@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.harness.lab import required
+from tests.needs import lacking
 
 
 class PrivateEngine:
@@ -83,14 +83,14 @@ class PrivateEngine:
 def private_engine() -> Iterator[PrivateEngine]:
     """A running engine, removed at the end. Skips where there are no rights or programs for it, or fails where it is required."""
     if os.getuid() != 0 or not all(map(shutil.which, ("docker", "dockerd", "ip"))):
-        required("a private engine needs root, docker, dockerd and ip")
+        lacking("a private engine needs root, docker, dockerd and ip", "M4_REQUIRE_DOCKER")
     engine = PrivateEngine(Path(tempfile.mkdtemp(prefix="m4e-")))  # short: the path of a socket has at most 107 characters
     address = f"10.214.{int(engine.bridge[-2:], 16)}.1/24"
     try:
         for words in (["link", "add", engine.bridge, "type", "bridge"], ["address", "add", address, "dev", engine.bridge], ["link", "set", engine.bridge, "up"]):
             done = subprocess.run(["ip", *words], capture_output=True, text=True)
             if done.returncode:
-                required(f"a bridge for a private engine cannot be made: {done.stderr.strip()}")
+                lacking(f"a bridge for a private engine cannot be made: {done.stderr.strip()}", "M4_REQUIRE_DOCKER")
         engine.start()
         yield engine
     finally:

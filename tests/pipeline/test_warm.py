@@ -14,8 +14,8 @@ from m4lib.pipeline.execute import run_notebook
 from m4lib.pipeline.refresh import merged
 from m4lib.pipeline.warm import WarmServer, register_engine, run_many
 from m4lib.project import Project
+from tests.needs import lacking
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 CELLS = {
     "good": ["x = 1  # parameters", "print('x is', x)\nx + 1", "import os, sys\nprint(os.getcwd())\nprint(sys.argv[1:2] == ['-f'])",
              "import matplotlib\nmatplotlib.get_backend()", "import numpy as np\nnp.arange(3) / 3"],
@@ -23,6 +23,12 @@ CELLS = {
     "dies": ["x = 1", "import os\nos._exit(3)"],
     "random": ["x = 1", "import numpy, random, uuid\nprint(numpy.random.random(), random.random(), uuid.uuid4())"],
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def forks() -> None:
+    if not hasattr(os, "fork"):
+        lacking("processes cannot be forked on this machine")
 
 
 def write(folder: Path, name: str) -> Path:
@@ -120,8 +126,9 @@ def children() -> set[int]:
     return found
 
 
-@pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason="looks into /proc")
 def test_nothing_is_left_when_the_server_ends_in_the_middle(tmp_path: Path) -> None:
+    if not Path("/proc/self/cmdline").exists():
+        lacking("this machine has no /proc to look for processes in")
     sleeper = tmp_path / "sleeper.ipynb"
     nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("import time\ntime.sleep(600)")], metadata={
         "kernelspec": {"name": "python3", "display_name": "p", "language": "python"}}), sleeper)
